@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The front door. Meson does the work; see meson.build. `make help` lists the targets.
+# The main targets, which run Meson; see meson.build. `make help` lists the targets.
 #
 #	BUILD=dir	where to build (build)
 #	PREFIX=dir	where to install (/usr/local)
-#	DESTDIR=dir	a root in front of that, for packages
-#	JOBS=n		how many compilers at once
+#	DESTDIR=dir	a root prepended to that, for packages
+#	JOBS=n		number of parallel compiler processes
 #	RUN='option...'	options of tests/run: --repeat N, --load M, --junit FILE, --jobs N
 
 BUILD ?= build
@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 NINJA = ninja $(QUIET) -C $(BUILD) -j $(JOBS)
-# Configures again if the setup has brought a compiler for guests that the build lacks.
+# Configures again if the setup has installed a compiler for guests that the build lacks.
 NEW_TOOLS = test ! -f $(BUILD)/build.ninja -o -e $(BUILD)/examples/guests/memory_rust || \
 	! command -v rustc >/dev/null || meson setup --reconfigure $(BUILD) >/dev/null
 
@@ -67,7 +67,7 @@ check-xen: ## set up, then the tests of Xen's trace, with a real Xen that is boo
 bench: ## set up, then the benchmarks: ratios against rivals and limits
 	@scripts/setup build bench
 	@test ! -f $(BUILD)/build.ninja -o -e $(BUILD)/bench/bench_emit || \
-		meson setup --reconfigure $(BUILD) >/dev/null # the rivals may be new here
+		meson setup --reconfigure $(BUILD) >/dev/null # the rivals may be installed only now
 	@$(MAKE) --no-print-directory all QUIET=--quiet
 	@BUILD='$(BUILD)' bench/run
 
@@ -79,10 +79,10 @@ fuzz-lang: ## a million made programs of D, or PROGRAMS, compiled and run under 
 	@scripts/setup build
 	@BUILD='$(BUILD)' fuzz/million
 
-accept: all ## write the golden tests' present output as what is expected; read the diff
+accept: all ## accept the golden tests' present output; read the diff
 	@BUILD='$(BUILD)' tests/golden/run --accept
 
-accept-abi: all ## take libringside.so's present symbols, functions and types as accepted; read the diff
+accept-abi: all ## accept libringside.so's present symbols, functions and types; read the diff
 	@BUILD='$(BUILD)' tests/house/abi.full --accept
 
 ship-trace: all ## after a change of the format: record examples/traces/hello anew, and accept

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measuring rivals against each other: each round runs every rival once, in turning order, and
- * gives ratios within the round; a figure is the median of the rounds' ratios. What disturbs a
- * round disturbs the rivals alike, or is an outlier that a median does not see.
+ * Compares rivals with each other: each round runs every rival once, in rotating order, and gives
+ * ratios within the round; a figure is the median of the rounds' ratios. A disturbance of a round
+ * affects all rivals alike, or is an outlier that the median ignores.
  *
- * A program prints "name<tab>value<tab>detail" for each figure; bench/run knows the limits.
+ * A program prints "name<tab>value<tab>detail" for each figure; bench/run has the limits.
  */
 #ifndef RS_BENCH_H
 #define RS_BENCH_H
@@ -58,7 +58,7 @@ struct bench_rounds {
 	uint32_t n;
 };
 
-/* Runs every rival rounds times; each returns the ns that one of its operations took. */
+/* Runs every rival rounds times; each returns the ns of one operation. */
 static inline void bench_run(struct bench_rounds *r, double (*const *rivals)(void), uint32_t n,
 			     uint32_t rounds)
 {
@@ -109,8 +109,10 @@ static inline void bench_must(struct rs_error *err)
 	exit(1);
 }
 
-/* Keeps this thread, and those that it makes, on one of the program's CPUs, counted from the
- * last; a refusal does no harm. */
+/*
+ * Keeps this thread, and those that it creates, on one of the program's CPUs, counted from the
+ * last. Ignores a failure.
+ */
 static inline void bench_stay_on(int from_last)
 {
 	static cpu_set_t ours;

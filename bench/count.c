@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Loops for counting instructions: bench/run runs each with N and with 2 N rounds under callgrind;
- * the difference, over N, is what one round takes, its loop included.
+ * the difference, over N, is the cost of one round, including its loop.
  */
 #include "bench.h"
 
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 
 	bench_must(rs_trace_start(
 		&(struct rs_trace_options){ .provider = "bench", .ring_bytes = 8u << 20 }));
-	RS_EMIT(pair, .a = 1); /* makes the ring */
+	RS_EMIT(pair, .a = 1); /* creates the ring */
 	for (size_t i = 0; argc > 1 && i < sizeof(loops) / sizeof(loops[0]); i++) {
 		if (strcmp(loops[i].name, argv[1]))
 			continue;

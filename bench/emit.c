@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a put costs the program that puts: our record against a stamp and a store, against an
- * LTTng-UST tracepoint, against ck_ring; back to back, and in a stretch of other work.
+ * The cost of a put for the program: our record against a stamp and a store, against an LTTng-UST
+ * tracepoint, against ck_ring; back to back, and between other work.
  *
- * Rings are emptied between batches, out of the timed part. LTTng's session is bench/run's
- * business; without it (no argument "lttng") its figures are left out.
+ * Rings are emptied between batches, outside of the timed part. bench/run starts LTTng's session;
+ * without it (no argument "lttng") its figures are left out.
  */
 #include "bench.h"
 #include "trace/trace.h"
@@ -13,17 +13,18 @@
 
 #include "tp.h"
 
-#define BATCH	    8192u /* operations; fits every ring at hand */
+#define BATCH	    8192u /* operations; fits every ring */
 #define ROUNDS	    601u
-#define RING_SLOTS  32768u /* as our ring of 1 MiB */
+#define RING_SLOTS  32768u /* as large as our ring of 1 MiB */
 #define WORK_NS	    100.0
 #define WORK_ROUNDS 1001u
 
 RS_TRACE_CLASS(bench, 0)
 RS_DEFINE_EVENT(pair, bench, "pair", (u64, a), (u64, b));
 
-/* Where the rivals put. The least that a record can be: a stamp, and 32 bytes written where the
- * next one goes. */
+/*
+ * The rivals' memory. The minimum for a record: a stamp, and 32 bytes written at the next position.
+ */
 static struct plain {
 	uint64_t tsc, id, a, b;
 } plain[RING_SLOTS];
@@ -37,7 +38,7 @@ static ck_ring_t ck;
 static struct entry ck_entries[RING_SLOTS];
 static struct rs_sbuf_producer put_producer;
 
-/* As if another thread looked now: each is written before the next, and none is left out. */
+/* As if another thread read it now: each is written before the next, none is optimized away. */
 #define WRITTEN() __asm__ volatile("" : : "r"(plain), "r"(ck_entries) : "memory")
 
 static double per_op(uint64_t start)
@@ -60,7 +61,7 @@ static double run_plain(void)
 	return per_op(start);
 }
 
-/* This thread's ring, emptied. */
+/* Returns this thread's ring, emptied. */
 static void ring_empty(void)
 {
 	struct rs_sbuf *ring = rs_trace_self.ring;
@@ -130,13 +131,15 @@ static double run_ck(void)
 	return ns;
 }
 
-/* ---- in a stretch of other work
- * ------------------------------------------------------------------ */
+/*
+ * ---- between other work
+ * ------------------------------------------------------------------
+ */
 
 static uint32_t work_steps = 1;
 static uint64_t work_sink;
 
-/* Each step waits for the one before: three cycles of multiplication or so. */
+/* Each step depends on the previous one: about three cycles of multiplication. */
 static inline __attribute__((always_inline)) uint64_t work(uint64_t x)
 {
 	for (uint32_t i = 0; i < work_steps; i++) {
@@ -235,7 +238,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (lttng && !lttng_ust_tracepoint_enabled(ringside_bench, pair)) {
-		fprintf(stderr, "bench: the LTTng session does not take our tracepoint\n");
+		fprintf(stderr, "bench: the LTTng session does not enable our tracepoint\n");
 		return 1;
 	}
 	figures_of_records(lttng);

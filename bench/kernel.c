@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kernel CORE: how long it takes to find a guest's Linux kernel in its memory, and to read its
- * tasks. */
+/* kernel CORE: the time to find a guest's Linux kernel in its memory, and to read its tasks. */
 #include "bench.h"
 
 #include "insight/task.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The session's own bodies and their rivals, each looped in one run. One thread stands for one
- * vCPU, or for two that take turns on a CPU.
+ * The session's own programs and their rivals, each in a loop within one run. One thread stands for
+ * one vCPU, or for two that alternate on a CPU.
  *
- *	kvmexit	  bcc's tools/kvmexit.py, its scheme: counts of a thread in a per-CPU hash, those of
+ *	kvmexit	  scheme of bcc's tools/kvmexit.py: counts of a thread in a per-CPU hash, those of
  *		  the thread that ran last in a per-CPU array, moved between the two by copying
- *	hash	  kvmexits.bt of the BPF book, its scheme: a stamp and reason put into a hash at the
+ *	hash	  scheme of kvmexits.bt of the BPF book: stamp and reason put into a hash at the
  *		  exit, found there and deleted at the entry; counts, sum and log2 slots by thread
  *		  and reason in another hash. kvmexits.bt has two hashes for the stamp and the
  *		  reason, so two updates and two deletes: this is its better half
@@ -15,13 +15,13 @@
  */
 #include <stdint.h>
 
-uint64_t bench_self; /* which of the vCPUs that this thread stands for */
+uint64_t bench_self; /* which of this thread's vCPUs */
 
 #define RS_KVM_BODIES
 #define RS_KVM_SELF() (bpf_get_current_pid_tgid() + *(volatile uint64_t *)&bench_self)
 #include "kvm/exits.bpf.c"
 
-enum { BPF_MAP_TYPE_PERCPU_HASH = 5, BPF_MAP_TYPE_PERCPU_ARRAY = 6 };
+enum { BPF_MAP_TYPE_PERCPU_HASH = 5 };
 
 #define REASONS 76
 #define THREADS 1024
@@ -178,7 +178,7 @@ static __always_inline void keyed_exit(uint64_t reason)
 static __always_inline void ours_exit(void)
 {
 	const struct seen_exit e = { .isa = RS_ISA_SVM, .code = 0x40, .vcpu = 1 };
-	const struct trace_event_raw_kvm_exit r = { 0 }; /* without events, nothing is read of it */
+	const struct trace_event_raw_kvm_exit r = { 0 }; /* without events, this is not read */
 
 	on_exit(&e, &r);
 }
@@ -188,7 +188,7 @@ static __always_inline void turn(uint32_t i)
 	bench_self = i & 1;
 }
 
-/* A program that runs `what` as often as its first argument says. */
+/* A program that runs `what` as often as its first argument specifies. */
 #define LOOP(name, what)                                                                           \
 	static long each_##name(uint32_t i, void *ctx)                                             \
 	{                                                                                          \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an exit costs in BPF, ours and rivals', by bodies looped in one run (kvm.bpf.c); and how
- * long it takes to report 640 vCPU threads, which are real ones here.
+ * The cost of an exit in BPF, for Ringside and rivals, with programs looped in one run (kvm.bpf.c);
+ * and the time to report 640 vCPU threads, which are real threads.
  *
  *	bench_kvm OBJECT	OBJECT: kvm.bpf.o
  */
@@ -103,7 +103,7 @@ static int program_of(const struct rs_kvm_session *session, const char *name)
 	return bpf_program__fd(program);
 }
 
-/* Instructions of a loaded program, those the verifier removed not among them. */
+/* Returns the instructions of a loaded program, without those that the verifier removed. */
 static uint32_t instructions(const struct rs_kvm_session *session, const char *name)
 {
 	struct bpf_prog_info info = { 0 };
@@ -145,7 +145,7 @@ static void *vcpu_run(void *arg)
 	return arg;
 }
 
-/* The threads live on while they are reported: their names and times are read as well. */
+/* The threads stay alive during the report, which reads their names and times. */
 static void report(const struct rs_kvm_image *image)
 {
 	static pthread_t threads[VCPUS];
@@ -199,7 +199,7 @@ static void costs(const struct rs_kvm_session *counting, const struct rs_kvm_ses
 		     bench_of(&r, COUNT), bench_of(&r, KVMEXIT));
 	bench_figure("kvm-latency", bench_ratio(&r, LATENCY, HASH),
 		     "%.0f ns an exit and its entry against %.0f, %.0f with no delete (%.3fx); "
-		     "%.0f when vCPUs take turns",
+		     "%.0f when vCPUs alternate",
 		     bench_of(&r, LATENCY), bench_of(&r, HASH), bench_of(&r, KEPT),
 		     bench_ratio(&r, LATENCY, KEPT), bench_of(&r, LATENCY_TURNS));
 }

@@ -2,7 +2,7 @@
 /*
  * Loops for counting instructions, in the common part of C and C++: bench/run builds them with each
  * compiler, against the shared library as other programs do. languages.rs is the same in Rust.
- * Inlined into a loop, and in a function of its own, that the loop calls.
+ * Inlined into a loop, and in a separate function that the loop calls.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 	options.ring_bytes = 8u << 20;
 	if (rs_trace_start(&options))
 		return 1;
-	one_record(1); /* makes the ring */
+	one_record(1); /* creates the ring */
 	for (size_t i = 0; argc > 1 && i < sizeof(loops) / sizeof(loops[0]); i++) {
 		if (strcmp(loops[i].name, argv[1]))
 			continue;

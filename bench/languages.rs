@@ -55,7 +55,7 @@ fn main() {
         host::TraceOptions { provider: "bench", ring_bytes: 8 << 20, ..Default::default() };
 
     host::start(&options).expect("tracing");
-    one_record(1); // makes the ring
+    one_record(1); // creates the ring
     for (name, run) in loops {
         if name == arguments[1] {
             run(n);

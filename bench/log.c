@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a log call costs, in turns with: vsnprintf() of its message alone by the C library, without
- * stamp, CPU, number or prefix, and a copy of 80 bytes; the same of the whole line; and ACRN's way
- * (hypervisor/debug/logmsg.c): make the line, take a lock, split into elements, put each into the
- * ring.
+ * The cost of a log call, alternating with: the C library's vsnprintf() of only its message,
+ * without stamp, CPU, number or prefix, and a copy of 80 bytes; the same for the whole line; and
+ * ACRN's way (hypervisor/debug/logmsg.c): make the line, take a lock, split into elements, put each
+ * into the ring.
  */
 #include "bench.h"
 
@@ -19,7 +19,7 @@
 #include <ringside/log.h>
 #include <ringside/overwrite.h>
 
-#define CALLS  1000u /* shorter than a turn of the scheduler: the median knows of no other */
+#define CALLS  1000u /* shorter than a time slice, so that the median excludes preemption */
 #define ROUNDS 2001
 
 #define FORMAT "vCPU %u: exit %s at 0x%llx, %d bytes"
@@ -43,7 +43,7 @@ static uint64_t us(void)
 	return (uint64_t)(now_ns() / 1000);
 }
 
-/* The line's prefix and message, as both rivals have to make it. */
+/* The line's prefix and message, as both rivals must format it. */
 __attribute__((noinline, format(printf, 2, 3))) static int line_of(char text[320],
 								   const char *format, ...)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an exit costs under `@[args.reason] = count()`: added up in BPF, or sent to the program as
- * an event; beside a program that wants no exit, and what bpftrace makes of the same. The session's
- * own bodies, looped in one run (kvm.bpf.c), and the program that takes what comes, in time of the
- * one thread that does both.
+ * The cost of an exit under `@[args.reason] = count()`: added up in BPF, or sent to the program as
+ * an event; compared with a program that needs no exit, and with bpftrace's code. The session's own
+ * programs, looped in one run (kvm.bpf.c), and the program that receives the events, in the CPU
+ * time of the one thread that runs both.
  *
  *	bench_push OBJECT	OBJECT: kvm.bpf.o
  */
@@ -22,7 +22,7 @@
 #define ROUNDS	   31u
 #define ELF_MAX	   (4u << 20)
 #define CTX_BYTES  96
-#define RING_BYTES (4u << 20) /* room for what a loop may send */
+#define RING_BYTES (4u << 20) /* room for a loop's events */
 
 enum rival { NONE, PUSHED, EVENTS, KEYED, RIVALS };
 
@@ -66,7 +66,7 @@ static int program_of(const struct rs_kvm_session *session, const char *name)
 	return bpf_program__fd(program);
 }
 
-static void told(void *ctx, const char *text)
+static void report(void *ctx, const char *text)
 {
 	(void)ctx;
 	fprintf(stderr, "bench: %s\n", text);
@@ -78,7 +78,7 @@ static void begin(struct running *r, const char *program, const char *option, co
 	const struct rs_kvm_options options = {
 		.latency = true, .events = true, .later = true, .ring_bytes = RING_BYTES
 	};
-	const struct rs_script_io io = { .out = &r->out, .report = told, .clock = &clock_ns };
+	const struct rs_script_io io = { .out = &r->out, .report = report, .clock = &clock_ns };
 	struct rs_push_options push = { .provider = RS_IDS_KVM, .sums = sums, .vm = vm };
 	struct rs_script_config config = { .name = "bench",
 					   .text = program,
@@ -114,7 +114,7 @@ static struct rs_error *stop_when_idle(void *ctx, const struct rs_batch *batch, 
 	return NULL;
 }
 
-/* A loop, and what it sent. */
+/* A loop, and its events. */
 static double ns_of(enum rival rival)
 {
 	uint64_t whole[CTX_BYTES / 8] = { LOOPS }, start = bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);

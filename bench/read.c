@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* read TRACE: how fast a trace is read back to a sink that only counts. */
+/* read TRACE: the speed of reading a trace into a sink that only counts. */
 #include "bench.h"
 
 #include <ringside/reader.h>
@@ -20,7 +20,7 @@ static struct rs_error *count(struct rs_sink *sink, const struct rs_view *views,
 
 static const struct rs_sink_ops counter_ops = { .name = "count", .events = count };
 
-/* M events a second. */
+/* Returns M events a second. */
 static double read_once(const char *directory, uint64_t *events)
 {
 	struct counter counter = { .sink.ops = &counter_ops };

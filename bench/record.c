@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What recording costs: the producer, while a recorder takes its records away; the recorder
- * itself, against a thread that copies the same bytes and writes them, and checks nothing.
+ * The costs of recording: for the producer, while a recorder drains its records; for the recorder,
+ * against a thread that copies the same bytes and writes them without checks.
  *
  *	record FOLDER		the figures; traces are made in FOLDER and removed
  *	record FOLDER N		no figures: makes a trace of N records in FOLDER, for the readers
@@ -18,15 +18,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define RING_BYTES (1u << 20) /* a thread's ring, as it is if nothing else is said */
+#define RING_BYTES (1u << 20) /* a thread's ring, the default */
 
-/* The producer: 4 M records a second, in bursts that are timed. */
+/* The producer: 4 M records a second, in timed bursts. */
 #define BURST	     512u
 #define GAP_NS	     120000u
 #define PHASE_BURSTS 1000u
 #define PHASES	     25u
 
-/* The recorder: so many bytes a round, in helpings that the ring holds. */
+/* The recorder: bytes in a round, and the portions that fit into the ring. */
 #define ROUND_BYTES   (64u << 20)
 #define HELPING_SLOTS 24576u
 #define CPU_ROUNDS    15u
@@ -78,7 +78,8 @@ static void wait_until_drained(void)
 		usleep(100);
 }
 
-/* ---- the producer's cost -----------------------------------------------------------------------
+/*
+ * ---- the producer's cost -----------------------------------------------------------------------
  */
 
 static uint64_t times_interrupted(void)
@@ -89,9 +90,9 @@ static uint64_t times_interrupted(void)
 	return (uint64_t)usage.ru_nivcsw;
 }
 
-/* ns a record in the bursts of a phase. */
+/* Returns ns per record in the bursts of a phase. */
 struct phase_ns {
-	double middle; /* mean of the middle half of the bursts, by their time */
+	double middle; /* mean of the middle half of the bursts, sorted by their time */
 	double mean;   /* of all */
 };
 
@@ -110,9 +111,9 @@ static struct phase_ns phase_of(double *bursts, uint32_t n)
 }
 
 /*
- * The gaps between the bursts do not count. Nor does a burst in which the kernel gave this CPU to
- * another thread. What a neighbour of this machine takes, this kernel does not see: the middle half
- * leaves it out, as long as it hits less than a quarter of the bursts.
+ * The gaps between the bursts are not counted, and neither is a burst in which the kernel gave this
+ * CPU to another thread. A neighbour VM's use of the CPU is invisible to this kernel: the middle
+ * half excludes it if it affects less than a quarter of the bursts.
  */
 static struct phase_ns phase(bool recorded)
 {
@@ -135,7 +136,7 @@ static struct phase_ns phase(bool recorded)
 	return phase_of(bursts, n);
 }
 
-/* A phase in which records were lost compares something else: it is left out, and said. */
+/* A phase with lost records is not comparable: it is left out and reported. */
 static void figure_of_producer(void)
 {
 	static double ratios[PHASES], means[PHASES], with[PHASES], alone[PHASES];
@@ -172,7 +173,7 @@ static void figure_of_producer(void)
 /* ---- the recorder's cost -----------------------------------------------------------------------
  */
 
-/* CPU time of the recorder's threads for a round's bytes, until the last of them is written. */
+/* Returns the CPU time of the recorder's threads for a round's bytes, until the last is written. */
 static double cpu_of_recorder(void)
 {
 	struct rs_recorder *recorder = recorder_start(trace_path);
@@ -193,7 +194,7 @@ static double cpu_of_recorder(void)
 	return (double)spent;
 }
 
-/* The rival wakes up as often; shares a buffer as big as a helping. */
+/* The rival wakes up as often, and shares a buffer as large as a portion. */
 static void rival_fill(struct rs_slot *slots, uint32_t n)
 {
 	for (uint64_t i = 0; i < n; i++) {
@@ -253,7 +254,7 @@ static int make_trace(uint64_t n)
 
 #define PATH_BITS     6 /* functions above an allocation, each one of two: 64 call paths */
 #define LIVE	      4096u
-#define PAIRS_AT_ONCE 2048u /* of records that a ring holds with their stacks */
+#define PAIRS_AT_ONCE 2048u /* records with their stacks that fit into a ring */
 
 static void allocate(uint32_t path, uint32_t left, uint64_t i);
 
@@ -339,7 +340,7 @@ int main(int argc, char **argv)
 	folder = argv[1];
 	bench_must(rs_trace_start(
 		&(struct rs_trace_options){ .provider = "bench", .ring_bytes = RING_BYTES }));
-	RS_EMIT(pair, .a = 1); /* makes the ring */
+	RS_EMIT(pair, .a = 1); /* creates the ring */
 	ring_empty();
 	if (argc > 3)
 		return argv[3][0] == 'm' ? make_memory_trace(strtoull(argv[2], NULL, 10))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rival of recorders: copies the same bytes to files without any check. */
+/* The rival of recorders: copies the same bytes to files without checks. */
 #include "rival.h"
 
 #include <dirent.h>
@@ -11,7 +11,7 @@
 static struct {
 	const struct bench_rival *rival;
 	struct rs_slot slots[BENCH_HELPING_MAX];
-	bool full, stop; /* release by the one who sets, acquire by the other */
+	bool full, stop; /* release by the setting side, acquire by the other */
 	int fd;
 } shared;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The rival of a recorder that moves records from a ring to files: a thread that copies the same
- * bytes to a file and checks nothing. And what measures both.
+ * bytes to a file without checks. Also measures both.
  */
 #ifndef BENCH_RIVAL_H
 #define BENCH_RIVAL_H
@@ -21,8 +21,8 @@ void bench_folder_remove(const char *path);
 
 struct bench_rival {
 	const char *path;  /* of its file, which is removed */
-	uint32_t poll_us;  /* its thread sleeps so long where there is nothing to do */
-	uint32_t helping;  /* slots at a time: at most BENCH_HELPING_MAX, in whole pieces */
+	uint32_t poll_us;  /* its thread sleeps this long when there is nothing to do */
+	uint32_t helping;  /* slots in one copy: at most BENCH_HELPING_MAX, in whole pieces */
 	uint32_t helpings; /* a round */
 	void (*fill)(struct rs_slot *slots, uint32_t n);
 };
@@ -30,7 +30,7 @@ struct bench_rival {
 #define BENCH_PIECE_BYTES (64u << 10)
 #define BENCH_HELPING_MAX 65536u
 
-/* A round: CPU time of its thread in ns. */
+/* Runs a round. Returns the CPU time of its thread in ns. */
 double bench_rival_round(const struct bench_rival *rival);
 
 #endif

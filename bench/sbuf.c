@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What collecting ACRN's rings costs, and whether it keeps up: rings in files that are mapped, as
- * `record --sbuf` reads them, against a thread that copies the same bytes and writes them.
+ * The cost of collecting ACRN's rings, and whether the collector keeps up: rings in mapped files,
+ * as `record --sbuf` reads them, against a thread that copies the same bytes and writes them.
  *
  *	sbuf FOLDER	the figures; traces are made in FOLDER and removed
  *	sbuf FOLDER N	no figures: makes N records, a raw file of ACRN's, FOLDER/0
@@ -31,7 +31,7 @@ static struct rs_sbuf_producer producer;
 
 /* ---- a writer, a collector ------------------------------------------------------------------ */
 
-/* As the hypervisor's exit loop: exit, handler, entry. */
+/* Like the hypervisor's exit loop: exit, handler, entry. */
 static struct rs_slot slot_of(uint64_t n)
 {
 	static const uint64_t ids[] = { 0x10, 0x10004, 0x11 };
@@ -49,7 +49,7 @@ static void put(uint64_t n)
 	rs_sbuf_put(&producer, &slot, RS_SLOT_BYTES);
 }
 
-/* Anew for each figure: the next put reports what a full ring refused. */
+/* A new ring for each figure, because the next put reports what a full ring refused. */
 static void ring_make(void)
 {
 	rs_ring_unmap(&memory);
@@ -66,7 +66,7 @@ static struct collector {
 	struct rs_sbuf_recording *recording;
 } collector;
 
-/* urgent: as `record --sbuf` has it; the rival of its costs is not. */
+/* urgent: as in `record --sbuf`; the rival for the cost is not. */
 static void collector_start(bool urgent)
 {
 	const char *const paths[] = { ring_path };
@@ -103,11 +103,11 @@ static void wait_until_drained(void)
 		usleep(100);
 }
 
-/* ---- whether it keeps up -------------------------------------------------------------------- */
+/* ---- throughput ----------------------------------------------------------------------------- */
 
 /*
- * A producer that did not get a CPU for a while does not make up for it: it would put much faster
- * than what is asked here.
+ * A producer that got no CPU for a while does not catch up: it would put much faster than the rate
+ * under test.
  */
 static void figure_of_pace(void)
 {
@@ -147,7 +147,9 @@ static void figure_of_pace(void)
 
 /* ---- the collector's cost ------------------------------------------------------------------- */
 
-/* CPU time of the collector's threads for a round's bytes, until the last of them is written. */
+/*
+ * Returns the CPU time of the collector's threads for a round's bytes, until the last is written.
+ */
 static double cpu_of_collector(void)
 {
 	uint64_t start, spent, lost;
@@ -168,7 +170,7 @@ static double cpu_of_collector(void)
 	return (double)spent;
 }
 
-/* The rival wakes up as often; shares a buffer as big as a helping. */
+/* The rival wakes up as often, and shares a buffer as large as a portion. */
 static void rival_fill(struct rs_slot *slots, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

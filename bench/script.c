@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * script TRACE: what programs in D cost over a trace, end to end, in time of the one thread that
- * does it all: count() by probename, and a predicate that no event passes, whose cost is what it
- * adds to a sink that only counts. And what memory 1 M keys take where aggsize allows a part of
- * them.
+ * script TRACE: the cost of D programs over a trace, end to end, in the time of the single thread:
+ * count() by probename, and a predicate that rejects every event, whose cost is the difference to a
+ * sink that only counts. And the memory of 1 M keys when aggsize allows a part of them.
  */
 #include "bench.h"
 
@@ -40,7 +39,7 @@ struct run {
 	uint64_t told;
 };
 
-static void told(void *ctx, const char *text)
+static void report(void *ctx, const char *text)
 {
 	struct run *run = ctx;
 
@@ -81,7 +80,7 @@ static long rss_kib(void)
 	return usage.ru_maxrss;
 }
 
-/* ns of a whole run; without a program, of a sink that counts. */
+/* Returns ns of a whole run; without a program, of a sink that counts. */
 static double ns_of(const char *directory, const char *program, const char *option, uint64_t *out)
 {
 	struct counter counter = { .sink.ops = &counter_ops };
@@ -101,7 +100,7 @@ static double ns_of(const char *directory, const char *program, const char *opti
 	rs_query_init(&query);
 	start = cpu_ns();
 	if (program) {
-		const struct rs_script_io io = { .out = &run.out, .report = told, .ctx = &run };
+		const struct rs_script_io io = { .out = &run.out, .report = report, .ctx = &run };
 
 		schema = rs_trace_stream(run.trace, 0)->schema;
 		config.schemas = &schema;
@@ -144,12 +143,12 @@ int main(int argc, char **argv)
 		     (double)events * 1e3 / alone);
 	ns = median_of(argv[1], "bench:::pair /args.a == 0xffffffffffff/ { @ = count(); }", &drops);
 	bench_figure("script-reject", (ns - alone) / (double)events,
-		     "ns an event, beside %.1f read", alone / (double)events);
+		     "ns an event; reading takes %.1f", alone / (double)events);
 	before = rss_kib();
 	ns = ns_of(argv[1], "bench:::pair { @[args.a % 1000000] = count(); }", "aggsize=64m",
 		   &drops);
 	bench_figure("script-keys", (double)(rss_kib() - before) / 1024,
-		     "MiB with aggsize=64m; %lu aggregation drops told, %.0f ns an event",
+		     "MiB with aggsize=64m; %lu aggregation drops reported, %.0f ns an event",
 		     (unsigned long)drops, ns / (double)events);
 	return 0;
 }

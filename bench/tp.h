@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rival's tracepoint, in the form that LTTng-UST wants it: two u64, as our record. */
+/* The rival's tracepoint, in the form that LTTng-UST requires: two u64, as in our record. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER ringside_bench
 

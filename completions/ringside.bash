@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# bash completion for ringside: `ringside complete` says what a word can be.
+# bash completion for ringside: `ringside complete` lists the possible words.
 
 _ringside()
 {
 	local rest=${COMP_LINE:0:COMP_POINT} words=() lines=() word next line i
 
-	# bash splits words at ':' and '=' too, as in a probe: join what has no blank between.
+	# bash also splits words at ':' and '=', as in a probe: join parts without blanks between
+	# them.
 	for ((i = 0; i <= COMP_CWORD; i++)); do
 		next=${rest#"${rest%%[![:space:]]*}"}
 		word=${COMP_WORDS[i]}
@@ -18,7 +19,7 @@ _ringside()
 		rest=${next#"$word"}
 	done
 
-	# What bash has as the word begins behind the last of these; within quotes, behind the quote.
+	# For bash the word begins after the last of these; in quotes, after the quote.
 	local begin= current=${words[-1]} quoted=
 	case $current in
 	[\'\"]*) quoted=1 ;;
@@ -46,7 +47,7 @@ _ringside()
 	done
 }
 
-# Paths, by bash itself where there are no other words.
+# Paths are completed by bash itself if there are no other words.
 _ringside_paths()
 {
 	compopt -o "$1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# fish completion for ringside: `ringside complete` says what a word can be.
+# fish completion for ringside: `ringside complete` lists the possible words.
 
 function __ringside_complete
     set -l words (commandline -opc)

@@ -1,6 +1,6 @@
 #compdef ringside
 # SPDX-License-Identifier: BSD-2-Clause
-# zsh completion for ringside: `ringside complete` says what a word can be.
+# zsh completion for ringside: `ringside complete` lists the possible words.
 
 local command=${${(Q)words[1]}/#\~\//$HOME/} line word
 local -a lines shown

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A raw file of ACRN's, and a formats file to show it by, both made to hurt.
+ * A hostile raw file of ACRN, and a hostile formats file for it.
  *
  *	input: flags; u16 length of the formats, the formats; the file
  *	flags: 1: the frequency is given
@@ -25,7 +25,7 @@ static int as_file(const uint8_t *bytes, size_t n)
 	return fd;
 }
 
-/* What was let through and what was left out is all that was in the file. */
+/* Records shown and left out add up to the file. */
 static void read_all(const struct fuzz_input *in, const struct rs_foreign_options *options,
 		     struct rs_sink *sink)
 {
@@ -68,7 +68,7 @@ static void show(const struct fuzz_input *in, const uint8_t *formats, size_t n)
 	close(fd);
 }
 
-/* Its exits, interrupts and CPUs: the times of those that had a CPU add up to the whole. */
+/* Its exits, interrupts and CPUs: the times of those that had a CPU add up to the total. */
 static void add_up(const struct fuzz_input *in)
 {
 	struct rs_tally tally;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call frame information: the input is a section, .eh_frame or .debug_frame. Rows are computed at
- * the ends of each entry and between, and the expressions in them evaluated on registers and memory
- * of the input.
+ * Call frame information: the input is a section, .eh_frame or .debug_frame. Computes rows at the
+ * ends of each entry and between, and evaluates their expressions on registers and memory of the
+ * input.
  */
 #include "fuzz.h"
 
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = { data, size };
 	uint8_t options = fuzz_u8(&in);
-	uint8_t *section = malloc(in.left ? in.left : 1); /* of its very size */
+	uint8_t *section = malloc(in.left ? in.left : 1); /* of exactly its size */
 	struct rs_memory *memory = calloc(1, sizeof(*memory));
 	uint8_t ram[RAM_BYTES] = { 1, 2, 3 };
 	struct rs_cfi cfi = { 0 };

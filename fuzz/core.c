@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A machine's core: the input is the file. If it is accepted, each of its segments is readable at
- * its physical address, with the file's bytes, and nothing else is.
+ * A virtual machine's core: the input is the file. If it is accepted, each of its segments is
+ * readable at its physical address, with the file's bytes, and nothing else is.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Declarations of events and names, as a guest gives them: the input is lines, each an event's
- * declaration, or, after an '=', a name. What the schema took must hold together.
+ * Declarations of events and names from a guest: the input is lines, each an event's declaration,
+ * or, after an '=', a name. Accepted ones must be consistent in the schema.
  */
 #include "fuzz.h"
 
@@ -40,7 +40,7 @@ static void one_line(struct rs_schema *schema, uint32_t number, const char *line
 	} else {
 		err = rs_schema_declare(schema, id, line, len);
 		MUST(err || rs_schema_find(schema, id));
-		if (!err) /* the same again is nothing new */
+		if (!err) /* the same declaration again adds nothing */
 			MUST(!rs_schema_declare(schema, id, line, len));
 	}
 	fuzz_drop(err);
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (!exact)
 			break;
-		memcpy(exact, at, len); /* nothing behind it to run into */
+		memcpy(exact, at, len); /* no readable byte after it */
 		one_line(schema, number, exact, len);
 		free(exact);
 		at += len + 1;

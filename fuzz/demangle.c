@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A symbol's name: demangled or not, what comes out fits, is valid UTF-8, and has no controls. */
+/*
+ * A symbol's name: demangled or not, the result fits, is valid UTF-8, and has no control
+ * characters.
+ */
 #include "fuzz.h"
 
 #include "base/utf8.h"

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program's ELF file, as the three readers of it have it: where it is put, its static probes, its
- * functions. The input is the file. A guest whose memory is that file's bytes is asked whether the
- * program is there.
+ * A program's ELF file and its readers: where it is loaded, its static probes, its functions, its
+ * types. The input is the file. Also searches for the program in a guest whose memory is that
+ * file's bytes.
  */
 #include "fuzz.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "introspect/dwarf_types.h"
+#include "introspect/module.h"
 #include "introspect/symbols.h"
+#include "introspect/variable.h"
 #include "replay/notes.h"
 #include "replay/program.h"
+
+#include "types.h"
 
 static bool read_file(void *ctx, uint64_t gva, void *buf, size_t bytes)
 {
@@ -30,7 +35,7 @@ static void check_program(const char *path, struct fuzz_input *file)
 
 	MUST(program.n_bases <= RS_PROGRAM_BASES_MAX);
 	MUST(program.n_segments <= RS_PROGRAM_SEGMENTS_MAX);
-	MUST(err || program.n_bases);
+	MUST(err || program.n_bases || program.moves); /* a library has no base yet */
 	for (uint32_t i = 0; !err && i < program.n_bases; i++) {
 		MUST(program.moves || !program.bases[i]);
 		rs_program_is_at(&program, program.bases[i], program.bases[i] + program.entry,
@@ -39,6 +44,26 @@ static void check_program(const char *path, struct fuzz_input *file)
 	}
 	fuzz_drop(err);
 	rs_program_deinit(&program);
+}
+
+/* Reads variables in a frame whose caller is at the same place. */
+static void check_variables(struct rs_symbols *set, uint64_t address, const char *function)
+{
+	static const char *const names[] = { "argc", "argv", "n", "value", "result", "text" };
+	const struct rs_module *m = rs_symbols_module(set, address);
+	static struct rs_memory memory;
+	struct rs_variable_frame frames[2];
+	uint64_t value;
+
+	for (uint32_t i = 0; m && i < 2; i++)
+		frames[i] = (struct rs_variable_frame){ .address = address,
+							.registers = { .known = 0x1ffff },
+							.has_cfa = true,
+							.memory = &memory,
+							.caller = i ? NULL : &frames[1],
+							.dwarf = m->dwarf };
+	for (size_t i = 0; m && function && i < sizeof(names) / sizeof(names[0]); i++)
+		rs_variable_read(&frames[0], function, names[i], &value);
 }
 
 static void check_frames(struct rs_symbols *set, uint64_t address)
@@ -53,12 +78,15 @@ static void check_frames(struct rs_symbols *set, uint64_t address)
 		MUST(!frames[i].function || strlen(frames[i].function) > 0);
 		MUST(!frames[i].file || strlen(frames[i].file) < 1u << 20);
 		MUST(i + 1 < n || n == 8 || !frames[i].inlined);
+		check_variables(set, address, frames[i].function);
 	}
 	rs_symbols_lookup_stack(set, stack, 1, frames, 8);
 }
 
-/* Looks up some addresses at which a small program's functions are, and those of symbols: what
- * stands in the file at places that the file's size chooses. */
+/*
+ * Looks up some typical addresses of a small program's functions, those of symbols, and values in
+ * the file at offsets that depend on its size.
+ */
 static void check_symbols(const char *path, const uint8_t *data, size_t size)
 {
 	struct rs_symbols *set;
@@ -80,6 +108,21 @@ static void check_symbols(const char *path, const uint8_t *data, size_t size)
 	rs_symbols_destroy(set);
 }
 
+static void check_types(const char *path)
+{
+	struct rs_types *types = NULL;
+	struct rs_error *err = rs_dwarf_types_open(NULL, path, "program", &types);
+	struct rs_cvariable variable;
+	bool found;
+
+	if (!err) {
+		fuzz_types_run(types);
+		fuzz_drop(types->ops->variable(types, "variable", &variable, &found));
+	}
+	rs_types_close(types);
+	fuzz_drop(err);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input file = { data, size };
@@ -93,6 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_drop(rs_notes_read(path, &notes));
 	rs_notes_deinit(&notes);
 	check_symbols(path, data, size);
+	check_types(path);
 	close(fd);
 	return 0;
 }

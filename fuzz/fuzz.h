@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the fuzz targets share. A target is one file with LLVMFuzzerTestOneInput(); `make fuzz`
- * runs each for a minute, `make check` over its seeds. A target aborts on what must never be:
- * output that the checks should have stopped.
+ * Shared by the fuzz targets. A target is one file with LLVMFuzzerTestOneInput(); `make fuzz` runs
+ * each for a minute, `make check` over its seeds. A target aborts on output that the code's checks
+ * should have prevented.
  */
 #ifndef RS_FUZZ_H
 #define RS_FUZZ_H
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
  * Marks a function of the harness whose branches libFuzzer does not count and whose comparisons it
- * does not learn from: they say nothing of the code under test, and each costs a call.
+ * does not learn from: they are not part of the code under test, and each costs a call.
  */
 #if defined(__clang__)
 #define FUZZ_OWN __attribute__((no_sanitize("coverage")))
@@ -36,15 +36,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define FUZZ_OWN
 #endif
 
-/* ---- the input, consumed from the front; what is not there reads as zero ----------------------
- */
+/* ---- the input, consumed from the front; missing bytes read as zero ------------------------ */
 
 struct fuzz_input {
 	const uint8_t *at;
 	size_t left;
 };
 
-/* The next bytes of the input; fewer at its end. */
+/* Returns the next bytes of the input; fewer at its end. */
 static inline size_t fuzz_take(struct fuzz_input *in, void *to, size_t bytes)
 {
 	size_t n = bytes < in->left ? bytes : in->left;
@@ -88,7 +87,7 @@ static inline uint64_t fuzz_u64(struct fuzz_input *in)
 	return value;
 }
 
-/* Errors are an input's normal end; that they have a text is all that is asked. */
+/* Errors are an input's normal end; they must have a text. */
 static inline void fuzz_drop(struct rs_error *err)
 {
 	if (err) {
@@ -97,10 +96,9 @@ static inline void fuzz_drop(struct rs_error *err)
 	}
 }
 
-/* ---- what the targets read, and hold to account ------------------------------------------------
- */
+/* ---- shared schema and sink ----------------------------------------------------------------- */
 
-/* A schema with the vmm's events, and of the user's own: id 1 with integers, id 2 with a text. */
+/* A schema with the vmm's events, and events of the user: id 1 with integers, id 2 with a text. */
 static inline struct rs_schema *fuzz_schema(void)
 {
 	static const char *const declarations[] = { "io::read(u64 sector, u32 len:bytes)",
@@ -115,12 +113,12 @@ static inline struct rs_schema *fuzz_schema(void)
 	return schema;
 }
 
-/* A sink that touches everything a view promises, and checks what it can. */
+/* A sink that reads everything in a view, and checks its promises. */
 struct fuzz_sink {
 	struct rs_sink sink;
 	int64_t last_ns;
 	uint64_t events, sum;
-	bool live; /* order across a late put is not promised then */
+	bool live; /* there the order across a late put is undefined */
 };
 
 FUZZ_OWN static inline void fuzz_check_view(struct fuzz_sink *f, const struct rs_view *view)

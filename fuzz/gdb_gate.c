@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A debugger's bytes through the gate, and each packet that the gate allows through a model of
- * QEMU's stub: for any input, the stub reads the text that the gate has read, which is no monitor
- * command but the one that is allowed, and no file operation. The arguments of the packets are
- * parsed, too, as the session does. The model is the reading state machine of QEMU 7.2's gdbstub.c,
+ * QEMU's stub: for any input, the stub reads the same text as the gate, which contains no file
+ * operation, and no monitor command except the allowed one. The arguments of the packets are parsed
+ * as in the session. The model is the reading state machine of QEMU 7.2's gdbstub.c,
  * gdb_read_byte().
  */
 #include "fuzz.h"
@@ -67,7 +67,7 @@ static void repeat(struct stub *s, char byte)
 		add(s, s->line[s->used - 1]);
 }
 
-/* Checksums are taken for right: an attacker can make them so. */
+/* Checksums are assumed to be right, because an attacker can make them so. */
 static void stub_read(struct stub *s, char byte)
 {
 	switch (s->reads) {
@@ -104,7 +104,7 @@ static void stub_read(struct stub *s, char byte)
 	}
 }
 
-/* Sends an allowed packet as the session does, in a frame of its own. */
+/* Sends an allowed packet in a new frame, as the session does. */
 static void stub_send(struct stub *s, const char *body)
 {
 	size_t before = s->handled, n = strlen(body);
@@ -114,7 +114,7 @@ static void stub_send(struct stub *s, const char *body)
 		stub_read(s, body[i]);
 	for (size_t i = 0; i < 3; i++)
 		stub_read(s, "#00"[i]);
-	/* The longest packet is longer than what the stub holds. */
+	/* The longest packet exceeds the stub's buffer. */
 	MUST(s->handled == before + 1 || n >= LINE_MAX_ - 1);
 	MUST(s->handled == before || (s->used == n && !memcmp(s->line, body, n)));
 }

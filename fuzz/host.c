@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hostile guest: its memory, its doorbells, and what it changes behind the host's back are all
- * the input's.
+ * A hostile guest: its memory, its doorbells, and its concurrent changes of memory all come from
+ * the input.
  *
  *	input: vCPUs, flags, the area's address;
- *	       pieces of memory, each behind an odd byte: offset u32, length u16, bytes
+ *	       pieces of memory, each after an odd byte: offset u32, length u16, bytes
  *	       operations until the end
  */
 #include "event/query.h"
@@ -134,12 +134,11 @@ static void operate(struct rs_host_guest *guest, struct rs_source *source)
 
 /* ---- a mutated input ------------------------------------------------------------------------- */
 
-#define PIECES_AT   10u /* behind vCPUs, flags, the area's address */
+#define PIECES_AT   10u /* after vCPUs, flags, the area's address */
 #define PIECE_BYTES 7u	/* an odd byte, offset, length */
 #define PLAIN_1_IN  3u	/* mutants that libFuzzer makes of the whole input */
 
-/* Chooses the contents of a piece of memory, each with the same chance. Returns whether there is
- * any. */
+/* Chooses the contents of a piece of memory, with equal chances. Returns whether there is any. */
 static bool piece_pick(struct fuzz_mutant *m, struct fuzz_part *contents)
 {
 	size_t at = PIECES_AT;
@@ -157,8 +156,10 @@ static bool piece_pick(struct fuzz_mutant *m, struct fuzz_part *contents)
 	return n > 0;
 }
 
-/* Changes a number of the area, of a site, of a ring or of a record in its place: all of them are
- * aligned, and a byte more or less would move those behind it. */
+/*
+ * Changes a number of the area, of a site, of a ring or of a record in place: all of them are
+ * aligned, and an inserted or removed byte would move those after it.
+ */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed)
 {
 	struct fuzz_mutant m = { data, size, most, seed };

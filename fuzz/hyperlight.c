@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A file of Hyperlight's that another program wrote: whatever its bytes are, time does not go back,
- * a stack lies in its payload, and spans nest.
+ * A hostile file of Hyperlight: for any bytes, time does not go back, a stack lies in its payload,
+ * and spans are nested.
  *
  *	input: the file
  */

@@ -1,25 +1,67 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What insight reads of a guest's kernel. The first byte selects:
+ * The kernel data that insight reads. The first byte selects:
  *
  *	0	BTF: the rest of the input
  *	1	an image: the rest of the input
- *	2	tables that are made (kernel_made.h), in the layout of the next byte; each 5 bytes
- * that
- *		follow change one of theirs: where, how
+ *	2	generated tables (kernel_made.h), in the layout of the next byte; each
+ *		5 bytes that follow change one byte: where, how
  *	3	page tables and RAM: registers, and the rest of the input
  */
 #include "fuzz.h"
 
+#include "insight/btf_types.h"
 #include "insight/linux.h"
 #include "insight/task.h"
 
 #include "kernel_made.h"
+#include "types.h"
+
+/* Returns symbols for the variables of the seeds, made once. */
+static const struct rs_kallsyms *symbols_made(void)
+{
+	static const struct made_symbol own[] = { { "__per_cpu_start", MADE_BASE + 0x10000 },
+						  { "first", MADE_BASE + 0x10008 },
+						  { "second", MADE_BASE + 0x10010 },
+						  { "__per_cpu_end", MADE_BASE + 0x10100 },
+						  { "outer", MADE_BASE + 0x10200 },
+						  { "list", MADE_BASE + 0x10300 },
+						  { "list", MADE_BASE + 0x10400 } };
+	static struct rs_kallsyms *made;
+	struct rs_image image;
+	uint32_t from, to;
+
+	if (!made) {
+		image = made_image_own(MADE_NEW, false, own, sizeof(own) / sizeof(own[0]), &from,
+				       &to);
+		MUST(!rs_kallsyms_find(&image, &made));
+		rs_image_deinit(&image);
+	}
+	return made;
+}
+
+/* The names of BTF's variables, which are few among those of the symbols. */
+static void variables_run(struct rs_types *types)
+{
+	static const char *const names[] = { "first", "second", "outer", "list" };
+	struct rs_cvariable variable;
+	struct rs_ctype type;
+	bool found;
+
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct rs_error *err = types->ops->variable(types, names[i], &variable, &found);
+
+		if (!err && found && variable.has_type)
+			types->ops->get(types, variable.type, &type);
+		fuzz_drop(err);
+	}
+}
 
 static void btf_run(struct fuzz_input *in)
 {
 	static const char *const paths[] = { "first", "list", "inner.second", "pointer", "bits" };
 	struct rs_btf_member member;
+	struct rs_types *types;
 	struct rs_btf *btf = NULL;
 	struct rs_fields *fields = malloc(sizeof(*fields));
 
@@ -33,6 +75,10 @@ static void btf_run(struct fuzz_input *in)
 			if (rs_btf_member(btf, id, paths[i], &member))
 				MUST(!member.bitfield || member.bit_offset < 8);
 		rs_fields_find(btf, fields);
+		MUST(!rs_btf_types_create(btf, symbols_made(), &types));
+		fuzz_types_run(types);
+		variables_run(types);
+		rs_types_close(types);
 	}
 	rs_btf_destroy(btf);
 	free(fields);

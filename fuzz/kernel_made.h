@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes what a kernel's image has: the symbol tables of scripts/kallsyms.c, in each layout that
- * Linux had, and BTF with some structures. For the fuzz target and the unit tests of insight.
+ * Makes the contents of a kernel's image: the symbol tables of scripts/kallsyms.c, in each layout
+ * that Linux has had, and BTF with some structures. For the fuzz target and the unit tests of
+ * insight.
  */
 #ifndef RS_FUZZ_KERNEL_MADE_H
 #define RS_FUZZ_KERNEL_MADE_H
@@ -20,14 +21,22 @@
 #define MADE_SYMBOLS 700u
 #define MADE_PERCPU  5u
 #define MADE_STEP    16u
-#define MADE_TOKEN   "ab" /* what a byte stands for that is no character of a name */
+#define MADE_TOKEN   "ab" /* the token of a byte that is not a character of a name */
 
 enum made_layout { MADE_OLD, MADE_SEQS_4, MADE_SEQS_3, MADE_NEW, MADE_PC_RELATIVE, MADE_LAYOUTS };
+
+/* A symbol with a given name and address, in the place of one of the last. */
+struct made_symbol {
+	const char *name;
+	uint64_t address; /* after the others' addresses, ascending */
+};
 
 struct made {
 	uint8_t *at;
 	uint32_t bytes;
 	uint32_t align; /* of tables */
+	const struct made_symbol *own;
+	uint32_t n_own;
 };
 
 static inline void made_put(struct made *m, const void *data, uint32_t bytes)
@@ -64,13 +73,19 @@ static inline uint64_t made_address(uint32_t i, bool percpu)
 	return MADE_BASE + (i - (percpu ? MADE_PERCPU : 0)) * (uint64_t)MADE_STEP;
 }
 
+static inline const struct made_symbol *made_own(const struct made *m, uint32_t i)
+{
+	return i >= MADE_SYMBOLS - m->n_own ? &m->own[i - (MADE_SYMBOLS - m->n_own)] : NULL;
+}
+
 static inline void made_offsets(struct made *m, bool percpu)
 {
 	uint64_t base = MADE_BASE;
 
 	made_align(m);
 	for (uint32_t i = 0; i < MADE_SYMBOLS; i++) {
-		uint64_t address = made_address(i, percpu);
+		const struct made_symbol *own = made_own(m, i);
+		uint64_t address = own ? own->address : made_address(i, percpu);
 
 		if (percpu && i < MADE_PERCPU)
 			made_u32(m, (uint32_t)address);
@@ -104,13 +119,18 @@ static inline void made_names(struct made *m)
 
 		if (!(i % 256))
 			markers[i / 256] = m->bytes - from;
-		made_name(i, name);
-		n = (uint32_t)strlen(name) + 3; /* the type, and a byte that is a token of two */
+		if (made_own(m, i))
+			strcpy(name, made_own(m, i)->name);
+		else
+			made_name(i, name);
+		/* The type, and a byte that is a token of two. */
+		n = (uint32_t)strlen(name) + (made_own(m, i) ? 1 : 3);
 		length[0] = (uint8_t)(n > 0x7f ? n | 0x80 : n);
 		length[1] = (uint8_t)(n >> 7);
 		made_put(m, length, n > 0x7f ? 2 : 1);
-		made_put(m, "T\x01\x02", 3);
-		made_put(m, name, n - 3);
+		/* Tests expect the meaning of the two tokens; own names are not tokenized. */
+		made_put(m, made_own(m, i) ? "T" : "T\x01\x02", made_own(m, i) ? 1 : 3);
+		made_put(m, name, (uint32_t)strlen(name));
 	}
 	made_align(m);
 	made_put(m, markers, sizeof(markers));
@@ -149,13 +169,17 @@ static inline void made_tokens(struct made *m)
 	made_put(m, index, sizeof(index));
 }
 
-/* Makes an image with the tables in it, whose bytes the caller frees. *from and *to are where they
- * are. */
-static inline struct rs_image made_image(enum made_layout layout, bool percpu, uint32_t *from,
-					 uint32_t *to)
+/*
+ * Makes an image that contains the tables, whose bytes the caller frees. *from and *to are the
+ * tables' bounds. The last n_own symbols are those of own[], in a layout other than
+ * MADE_PC_RELATIVE.
+ */
+static inline struct rs_image made_image_own(enum made_layout layout, bool percpu,
+					     const struct made_symbol *own, uint32_t n_own,
+					     uint32_t *from, uint32_t *to)
 {
 	uint32_t align = layout == MADE_PC_RELATIVE ? 4 : 8;
-	struct made m = { calloc(1, MADE_BYTES), 4096 + align, align };
+	struct made m = { calloc(1, MADE_BYTES), 4096 + align, align, own, n_own };
 	struct rs_image image = { .data = m.at, .bytes = MADE_BYTES, .n_runs = 1 };
 
 	image.runs[0] = (struct rs_image_run){ MADE_GVA, MADE_BYTES, 0 };
@@ -178,6 +202,12 @@ static inline struct rs_image made_image(enum made_layout layout, bool percpu, u
 	*to = m.bytes;
 	memset(m.at + m.bytes, 0xa5, 4096);
 	return image;
+}
+
+static inline struct rs_image made_image(enum made_layout layout, bool percpu, uint32_t *from,
+					 uint32_t *to)
+{
+	return made_image_own(layout, percpu, NULL, 0, from, to);
 }
 
 /* ---- BTF ------------------------------------------------------------------------------------ */

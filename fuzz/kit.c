@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of a guest of the micro-VM (kit_abi.h): the input is where one is and, after that, RAM.
- * Whatever a message says, its values are within its copy; and what is read is the same when it is
- * written and read again.
+ * Messages of a guest of the micro-VM (kit_abi.h): the input is a message's address and, after it,
+ * RAM. For any message, its values are within its copy, and a message that was read is equal when
+ * it is written and read again.
  */
 #include "fuzz.h"
 
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rs_vm_message_read(&vm, gpa, &message)) {
 		uint64_t sum = sum_of(&message);
 
-		/* Values may share bytes, and be longer when each has its own. */
+		/* Values may share bytes, and need more room when each has its own. */
 		if (rs_vm_message_write(&vm, gpa, in.left - gpa, message.head.values,
 					message.head.n)) {
 			MUST(rs_vm_message_read(&vm, gpa, &again));

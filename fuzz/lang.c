@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The probe language: the input is a program, which is compiled, and where it is one, run over some
- * of every event that the schema has. It must come to its end, within the memory that its options
- * give it; what the verifier lets pass must not touch what is not its own.
+ * The probe language: the input is a program, which is compiled, and run over some of every event
+ * in the schema. It must end, within the memory that its options allow. Code that the verifier
+ * accepts must access only its own memory.
  */
 #include "lang_run.h"
 
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (size > PROGRAM_MAX)
 		return 0;
-	exact = malloc(size ? size : 1); /* nothing behind it to run into */
+	exact = malloc(size ? size : 1); /* no readable byte after it */
 	MUST(exact);
 	memcpy(exact, data, size);
 	script = lang_compile(exact, size, schema);

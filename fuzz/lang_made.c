@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The probe language, by its grammar: the input's bytes choose among productions, so that most
- * programs are sound and reach the machine. Then, bytes being left, some instructions are spoiled
- * and what the verifier still lets pass is run: it must be as harmless as what the compiler makes.
+ * programs are valid and reach the machine. With the remaining bytes some instructions are changed,
+ * and code that the verifier still accepts is run: it must be as harmless as compiled code.
  */
 #include "lang_made.h"
 
@@ -32,8 +32,9 @@ static const char prelude[] =
 /* ---- the grammar ---------------------------------------------------------------------------- */
 
 /*
- * A rule's productions. In one, %X stands for the rule of that letter; %[ and %] enclose what is in
- * a walk, where `it` is. Where the tree is deep enough the first is taken, which ends it.
+ * A rule's productions. In a production, %X stands for the rule of that letter; %[ and %] enclose
+ * the body of a walk, where `it` is defined. At the maximum depth the first production is used,
+ * which ends the tree.
  */
 #define OF(...)                                                                                    \
 	{                                                                                          \
@@ -62,7 +63,7 @@ static const struct rule {
 	['Q'] = OF("++", "--"),
 	['A'] = OF("=", "+=", "-=", "*=", "/=", "%%=", "<<=", ">>=", "^=", "|=", "&="),
 	['c'] = OF("==", "!=", "<", ">="),
-	/* what can be assigned a number; a struct's value */
+	/* assignable numbers; a struct's value */
 	['P'] = OF("gi", "gb", "self->si", "this->ti", "this->tp->a", "%O.%M", "ai[%N, %T]",
 		   "ga[gi + %N]", "gu.%V", "*((int *)this->tp + %N)", "self->un[%N]", "un[%T, %N]"),
 	['M'] = OF("a", "b", "c", "d[1]", "n[2]", "d[gi - %N]"),
@@ -118,10 +119,10 @@ struct maker {
 	struct fuzz_input in;
 	char text[TEXT_MAX + 256];
 	size_t len;
-	uint32_t walks; /* that the place is in: `it` is there */
+	uint32_t walks; /* inside a walk: `it` is defined */
 };
 
-static void say(struct maker *m, const char *text, size_t len)
+static void append(struct maker *m, const char *text, size_t len)
 {
 	if (m->len >= TEXT_MAX || len > 200)
 		return;
@@ -137,14 +138,14 @@ static void make(struct maker *m, char name, uint32_t depth)
 	while (*at) {
 		size_t len = strcspn(at, "%");
 
-		say(m, at, len);
+		append(m, at, len);
 		at += len;
 		if (!*at)
 			break;
 		if (at[1] == '%')
-			say(m, at, 1);
+			append(m, at, 1);
 		else if (at[1] == 'i')
-			say(m, m->walks ? "it" : "11", 2);
+			append(m, m->walks ? "it" : "11", 2);
 		else if (at[1] == '[')
 			m->walks++;
 		else if (at[1] == ']')
@@ -155,10 +156,10 @@ static void make(struct maker *m, char name, uint32_t depth)
 	}
 }
 
-/* ---- what is done with a program ------------------------------------------------------------ */
+/* ---- use of a program ----------------------------------------------------------------------- */
 
-/* What the compiler made, spoiled; false: the verifier refuses it. */
-static bool spoil(struct rs_script *script, struct fuzz_input *in)
+/* Changes compiled code. Returns false if the verifier refuses it. */
+static bool change_code(struct rs_script *script, struct fuzz_input *in)
 {
 	for (struct clause *clause = script->clauses; clause; clause = clause->next) {
 		for (uint32_t i = fuzz_u8(in) % SPOILED; i && clause->n_code; i--) {
@@ -174,7 +175,7 @@ static bool spoil(struct rs_script *script, struct fuzz_input *in)
 			case 2:
 				insn->k = fuzz_u8(in);
 				break;
-			case 3: /* to what is beside it */
+			case 3: /* to a neighbouring value */
 				insn->k ^= 1;
 				break;
 			case 4:
@@ -221,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	lang_made_tally.compiled++;
 	lang_made_tally.spoiled += m.in.left > 0;
-	if (!m.in.left || spoil(script, &m.in)) {
+	if (!m.in.left || change_code(script, &m.in)) {
 		lang_made_tally.passed += m.in.left > 0;
 		rs_script_disassemble(script, &out);
 		lang_run(script, schema, &out);

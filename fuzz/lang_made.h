@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What has become of the programs that fuzz/lang_made.c made. */
+/* The outcome of the programs that fuzz/lang_made.c made. */
 #ifndef RS_FUZZ_LANG_MADE_H
 #define RS_FUZZ_LANG_MADE_H
 
@@ -7,7 +7,7 @@
 
 extern struct lang_made_tally {
 	uint64_t made, compiled;
-	uint64_t spoiled, passed; /* instructions spoiled; and the verifier let it run */
+	uint64_t spoiled, passed; /* instructions changed; and the verifier accepted it */
 } lang_made_tally;
 
 #endif

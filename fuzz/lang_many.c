@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lang_many [-n PROGRAMS] [-s SEED] [-1]: as many programs of lang_made.c's grammar, each of bytes
- * that its number gives, whichever the compiler and the sanitizers: a crash, a leak or a program
- * that takes too long ends it, and says the program's number. -1: only the one of number SEED, and
- * it is shown.
+ * lang_many [-n PROGRAMS] [-s SEED] [-1]: this many programs of lang_made.c's grammar, each made
+ * from the bytes that its number gives, with any compiler and sanitizer. A crash, a leak or a
+ * program that takes too long ends the run, and prints the program's number. -1: only program
+ * number SEED, which is printed.
  */
 #include "fuzz.h"
 
@@ -33,16 +33,16 @@
 #define __lsan_do_recoverable_leak_check() 0
 #endif
 #ifndef SANITIZED
-#define SANITIZED 0 /* else memory grows by what a sanitizer keeps */
+#define SANITIZED 0 /* otherwise memory grows by freed memory that a sanitizer keeps */
 #endif
 
 #define BYTES_MAX   700
-#define CPU_S_MAX   20 /* that one program may take: sanitizers and all, they take milliseconds */
-#define GROWTH_MAX  (UINT64_C(64) << 20) /* of memory, after the first programs: a leak */
-#define WARM	    2000		 /* programs, after which memory is what it will be */
-#define MEMORY_LOOK 1000		 /* programs, between two looks at memory, or for leaks */
+#define CPU_S_MAX   20 /* limit for one program: under sanitizers it takes milliseconds */
+#define GROWTH_MAX  (UINT64_C(64) << 20) /* growth of memory that is a leak */
+#define WARM	    2000		 /* programs, after which memory is stable */
+#define MEMORY_LOOK 1000		 /* programs between two checks of memory, or for leaks */
 
-static uint64_t number; /* of the program at work */
+static uint64_t number; /* of the current program */
 
 static void die(int signal_number)
 {
@@ -57,7 +57,7 @@ static void die(int signal_number)
 	raise(signal_number);
 }
 
-/* splitmix64: each number another sequence. */
+/* splitmix64: each number gives another sequence. */
 static uint64_t next(uint64_t *state)
 {
 	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -131,8 +131,8 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	printf("programs %llu to %llu: %llu compiled; %llu with instructions spoiled, of which the "
-	       "verifier let %llu run; %llu KiB\n",
+	printf("programs %llu to %llu: %llu compiled; %llu with instructions changed, of which the "
+	       "verifier accepted %llu; %llu KiB\n",
 	       (unsigned long long)seed, (unsigned long long)(seed + n - 1),
 	       (unsigned long long)lang_made_tally.compiled,
 	       (unsigned long long)lang_made_tally.spoiled,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program compiled, and run over some of every event that the schema has; of the targets of the
- * language. */
+/*
+ * Compiles a program, and runs it over some of every event in the schema, for the targets of the
+ * language.
+ */
 #ifndef RS_FUZZ_LANG_H
 #define RS_FUZZ_LANG_H
 
@@ -22,7 +24,7 @@ static inline void drop(void *ctx, const char *text)
 	MUST(text[0]);
 }
 
-/* Bytes that are something for every field, and for a text "text". */
+/* Bytes that are a value for every field, and for a text "text". */
 static inline uint32_t payload_make(const struct rs_event *event, uint32_t round, uint8_t *payload)
 {
 	uint32_t bytes = event->fixed_bytes;
@@ -39,7 +41,7 @@ static inline uint32_t payload_make(const struct rs_event *event, uint32_t round
 	return bytes + ((uint32_t)len << event->tail_shift);
 }
 
-/* Sums are asked for and handed over in time; numbers that no sum has are passed by. */
+/* Sums are requested and delivered in time; unused numbers are skipped. */
 static inline struct rs_error *lang_sums(void *ctx, struct rs_script *script, int64_t before_ns)
 {
 	const uint64_t keys[RS_FILTER_KEYS] = { 1, 2, UINT64_MAX, 4, 5, 6, 7, 8 };
@@ -59,8 +61,10 @@ static inline const char *lang_vm(void *ctx, uint64_t thread)
 	return thread & 1 ? "vm1" : "";
 }
 
-/* What a source would run of it: it jumps forward alone, and stays within; it writes to its frame
- * and its rows. */
+/*
+ * Checks the part that a source would run: it jumps only forward and within the code; it writes
+ * only to its frame and its rows.
+ */
 static inline void lang_push(struct rs_script *script, const struct rs_schema *schema)
 {
 	const struct rs_push_options options = {

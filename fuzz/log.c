@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A log's lane and lines that somebody else writes: what is read live and at rest, while it
- * changes, stays in bounds, ends, and is what was promised; putting into it too. Then the merge of
- * whatever lines come out: their numbers must ascend, and a gap must report each hole.
+ * A hostile log lane and lines: a read, live and at rest, while memory changes, stays in bounds,
+ * ends, and keeps its promises; and so does a put. Then the merge of the lines that were read:
+ * their numbers must ascend, and a gap must report each hole.
  *
  *	input: flags, then the memory of a lane, or texts of lines
  */
@@ -58,7 +58,7 @@ static void found(void *ctx, const struct rs_log_raw *raw)
 	MUST(!err);
 }
 
-static void strike(struct fuzz_input *in, uint8_t *memory, size_t bytes)
+static void change_memory(struct fuzz_input *in, uint8_t *memory, size_t bytes)
 {
 	uint32_t at = fuzz_u16(in), value = fuzz_u32(in);
 
@@ -85,7 +85,7 @@ static void read_lane(struct fuzz_input *in, struct all *all, const struct rs_lo
 			rs_log_reader_skip(&r);
 		else
 			rs_log_merge_lost(&all->merge, i % 3);
-		strike(in, memory, bytes);
+		change_memory(in, memory, bytes);
 	}
 	before = all->lines;
 	rs_log_lane_salvage(lane, order, found, all, &sum);
@@ -119,7 +119,7 @@ static void use_lane(struct fuzz_input *in, struct all *all)
 	free(memory);
 }
 
-/* Texts of lines, one after the other. */
+/* Texts of lines, one after another. */
 static void use_texts(struct fuzz_input *in, struct all *all)
 {
 	char text[RS_LOG_TEXT_MAX];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memory of a log that a run left, and somebody has damaged: recovery of lines and traces, and
- * the choice of a half for a new run. Whatever it says: no crash, no access outside of it, an end.
+ * The damaged memory of an earlier run's log: recovery of lines and traces, and the choice of a
+ * half for a new run. For any content: no crash, no access outside of it, and an end.
  *
- *	input: words of where and what, written into a memory that a run with traces left
+ *	input: words of where and what, written into the memory of an earlier run with traces
  */
 #include "log/memory.h"
 #include "ring/survive.h"
@@ -21,7 +21,7 @@
 static uint8_t left[BYTES]; /* made once */
 static char folder[64];
 
-/* As a run leaves it that was killed: twenty lines, and a ring of traces. */
+/* As a killed run leaves it: twenty lines, and a ring of traces. */
 static void leave(void)
 {
 	struct rs_log_head *head = (void *)left;

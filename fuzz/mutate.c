@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Mutates a part of an input and repairs the sizes and check sums around it. */
+/* Mutates a part of an input and repairs the sizes and checksums around it. */
 #include "mutate.h"
 
 #include <string.h>
 
 #define PART_MAX  65536u
-#define GROWS_MAX 64u /* bytes that a part grows by at once */
+#define GROWS_MAX 64u /* maximum growth of a part, in bytes */
 
 uint32_t fuzz_pick(struct fuzz_mutant *m, uint32_t n)
 {
-	/* The constants are those of Numerical Recipes; the high bits are the good ones. */
+	/* The constants are those of Numerical Recipes; the high bits are the random ones. */
 	m->random = m->random * 1664525u + 1013904223u;
 	return (uint32_t)((uint64_t)m->random * n >> 32);
 }

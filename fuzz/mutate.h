@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What mutators share that know the structure of their inputs: they change a part of an input and
- * make the sizes and check sums around it right again, so that a change reaches the code behind
- * these. A part is changed by libFuzzer's own mutations.
+ * Shared by mutators of structured inputs: they change a part of an input and repair the sizes and
+ * checksums around it, so that a change reaches the code behind these checks. libFuzzer's own
+ * mutations change a part.
  */
 #ifndef RS_FUZZ_MUTATE_H
 #define RS_FUZZ_MUTATE_H
@@ -30,7 +30,7 @@ struct fuzz_part {
 /* Returns a number below n, which is not 0. */
 uint32_t fuzz_pick(struct fuzz_mutant *m, uint32_t n);
 
-/* Puts n bytes in the place of `old` bytes. Returns whether there was room. */
+/* Replaces `old` bytes by n bytes. Returns whether there was room. */
 bool fuzz_splice(struct fuzz_mutant *m, size_t at, size_t old, const void *bytes, size_t n);
 
 /* Mutates a part of the input, whose length may change. Returns its new length. */
@@ -39,7 +39,7 @@ size_t fuzz_mutate_part(struct fuzz_mutant *m, size_t at, size_t len);
 /* The same of a part whose length stays. */
 void fuzz_mutate_fixed(struct fuzz_mutant *m, size_t at, size_t len);
 
-/* Little-endian numbers in the input; the caller sees to it that they are inside. */
+/* Little-endian numbers in the input; the caller ensures that they are inside. */
 uint32_t fuzz_get_u32(const struct fuzz_mutant *m, size_t at);
 void fuzz_put_u32(struct fuzz_mutant *m, size_t at, uint32_t value);
 

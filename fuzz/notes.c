@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The notes of a program's static probes and assertions: the input is descriptions, each behind a
- * byte that says whose it is and two that say its length. What is taken is whole, and makes an
- * event.
+ * The notes of a program's static probes and assertions: the input is descriptions, each after a
+ * byte that gives its owner and two that give its length. An accepted note is complete, and makes
+ * an event.
  */
 #include "fuzz.h"
 
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (in.left) {
 		const char *owner = fuzz_u8(&in) & 1 ? "ringside" : "stapsdt";
 		size_t bytes = fuzz_u16(&in) % sizeof(desc);
-		uint8_t *exact = malloc(bytes ? bytes : 1); /* a byte beyond is seen */
+		uint8_t *exact = malloc(bytes ? bytes : 1); /* reading beyond it is detected */
 
 		MUST(exact);
 		bytes = fuzz_take(&in, desc, bytes);

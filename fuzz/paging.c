@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A guest's page tables: the input is control registers, an address, and RAM. Whatever the tables
- * say, a walk ends, and reads nothing outside RAM. Its result is that of another walk, written here
- * by the rules of the SDM for tables of 4 and 5 levels (volume 3, 4.5).
+ * A guest's page tables: the input is control registers, an address, and RAM. For any tables, a
+ * walk ends, and reads nothing outside RAM. Its result equals that of another walk in this file,
+ * which follows the SDM's rules for tables of 4 and 5 levels (volume 3, 4.5).
  *
  * EFER's highest byte, which no processor has, selects how RAM is laid out:
  *
  *	bit 0		in two halves, with a hole between them
  *	bits 1 to 6	where the second half begins, as a power of two
- *	bit 7		tables that are made from the input's first 8 bytes: nearly all entries are
- *			present, and lead to one of MADE_TARGETS pages, few of which are no RAM
+ *	bit 7		tables that are generated from the input's first 8 bytes: nearly all
+ *			entries are present, and point to one of MADE_TARGETS pages, few of
+ *			which are not RAM
  */
 #include "fuzz.h"
 
@@ -33,7 +34,7 @@ static uint8_t *ram_make(struct fuzz_input *in, bool made, size_t *bytes)
 	*bytes = in->left < RAM_MAX ? in->left : RAM_MAX;
 	if (made)
 		*bytes = MADE_PAGES * PAGE;
-	ram = malloc(*bytes ? *bytes : 1); /* of its very size: a byte beyond is seen */
+	ram = malloc(*bytes ? *bytes : 1); /* of exactly its size: reading beyond it is detected */
 	MUST(ram);
 	if (!made)
 		memcpy(ram, in->at, *bytes);
@@ -52,7 +53,7 @@ static uint8_t *ram_make(struct fuzz_input *in, bool made, size_t *bytes)
 	return ram;
 }
 
-/* Returns a byte of RAM; NULL: there is none. */
+/* Returns a byte of RAM; NULL: not RAM. */
 static const uint8_t *ram_at(const struct rs_memory *memory, uint64_t gpa, uint64_t bytes)
 {
 	for (uint32_t i = 0; i < memory->n_ram; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf's ring, as if somebody else than the kernel wrote it: records come within the ring, by time,
- * and what reads them neither leaves it nor stands still.
+ * perf's ring, written by a hostile kernel: records lie within the ring and are sorted by time, and
+ * the reader neither leaves it nor hangs.
  *
- *	input: the ring, 4096 bytes; then, for each look, how far the head goes on, and until when
- *	records are taken
+ *	input: the ring, 4096 bytes; then, for each poll, how far the head advances, and the time
+ *	up to which records are read
  */
 #include <linux/perf_event.h>
 
@@ -18,7 +18,7 @@
 static struct rs_perf_ring ring;
 static _Alignas(4096) uint8_t page[4096];
 
-static void take(uint64_t until)
+static void read_until(uint64_t until)
 {
 	static uint8_t copy[1u << 16];
 	struct rs_perf_record record;
@@ -38,7 +38,7 @@ static void take(uint64_t until)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = { data, size };
-	/* Of its own, so that a read behind it is seen. */
+	/* A separate copy, so that a read beyond it is detected. */
 	uint8_t *memory = malloc(BYTES);
 
 	fuzz_take(&in, memory, BYTES);
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		head->data_head += fuzz_u16(&in);
 		rs_perf_ring_poll(&ring);
 		MUST(head->data_tail <= ring.seen);
-		take(fuzz_u8(&in) & 1 ? UINT64_MAX : fuzz_u32(&in));
+		read_until(fuzz_u8(&in) & 1 ? UINT64_MAX : fuzz_u32(&in));
 	}
 	rs_perf_ring_deinit(&ring);
 	free(memory);

@@ -7,11 +7,11 @@
 
 #include "fuzz.h"
 
-#define POOL_BYTES (16u << 20) /* behind it malloc() serves */
-#define GRAIN	   16u	       /* what a piece's bytes are rounded up to, and the gap behind it */
+#define POOL_BYTES (16u << 20) /* beyond it, malloc() is used */
+#define GRAIN	   16u	       /* alignment of a piece's size, and the gap after it */
 
 static _Alignas(GRAIN) uint8_t pool[POOL_BYTES];
-static uint32_t pieces[POOL_BYTES / GRAIN]; /* bytes of the piece that begins there; 0: none does */
+static uint32_t pieces[POOL_BYTES / GRAIN]; /* size of the piece that begins there; 0: none */
 static size_t used;
 static uint64_t live;
 
@@ -37,7 +37,7 @@ FUZZ_OWN static void pool_free(void *at)
 		free(at);
 		return;
 	}
-	MUST(offset % GRAIN == 0 && pieces[offset / GRAIN]); /* or it is freed twice */
+	MUST(offset % GRAIN == 0 && pieces[offset / GRAIN]); /* otherwise it is freed twice */
 	ASAN_POISON_MEMORY_REGION(at, pieces[offset / GRAIN]);
 	pieces[offset / GRAIN] = 0;
 	live--;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The memory of jansson while one input runs. jansson allocates for each key and number, which is
- * most of what a small description or an event in JSON costs with ASan's allocator.
+ * most of the cost of a small description or an event in JSON with ASan's allocator.
  *
- * Memory is given out once per input and never twice, between poisoned gaps; what was freed is
- * poisoned. So ASan reports a read behind it or after its end as it does for malloc().
+ * Each piece of memory is used only once per input, between poisoned gaps, and freed memory is
+ * poisoned, so that ASan reports a read beyond it or after its free as for malloc().
  */
 #ifndef RS_FUZZ_POOL_H
 #define RS_FUZZ_POOL_H

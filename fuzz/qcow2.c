@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The header of a disk in the format qcow2 that somebody else made. What the check accepts names no
- * other file, has no feature that QEMU must know, and has its table inside of the file, by the
- * offsets of QEMU's docs/interop/qcow2.txt.
+ * A hostile header of a disk in the format qcow2. A header that the check accepts names no other
+ * file, has no feature that QEMU must support, and has its table inside of the file, by the offsets
+ * of QEMU's docs/interop/qcow2.txt.
  *
  *	input: bytes of the file u64, its start
  */
@@ -19,7 +19,7 @@ static uint64_t number_at(const uint8_t *start, size_t at, size_t bytes)
 	return value;
 }
 
-static void must_be_harmless(const uint8_t *start, size_t bytes, uint64_t file_bytes)
+static void check_accepted(const uint8_t *start, size_t bytes, uint64_t file_bytes)
 {
 	uint64_t version = number_at(start, 4, 4), l1 = number_at(start, 40, 8);
 
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_input in = { data, size };
 	uint64_t file_bytes = fuzz_u64(&in);
 	size_t bytes = in.left < RS_QCOW2_HEADER ? in.left : RS_QCOW2_HEADER;
-	uint8_t *start = malloc(bytes + !bytes); /* of its own, so that a read behind it is seen */
+	uint8_t *start = malloc(bytes + !bytes); /* a read beyond it is detected */
 	struct rs_error *err;
 
 	MUST(start);
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (err)
 		fuzz_drop(err);
 	else
-		must_be_harmless(start, bytes, file_bytes);
+		check_accepted(start, bytes, file_bytes);
 	free(start);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A recording's recording.json, whatever it says: what is taken of it is within its bounds, makes a
- * command line of QEMU, and is the same when it was written and read once more.
+ * A hostile recording.json: an accepted one is within its bounds, makes a QEMU command line, and is
+ * equal when it is written and read again.
  */
 #include "replay/recording.h"
 
@@ -12,7 +12,7 @@
 
 static char folder[64], file[96];
 
-static void gone(void)
+static void remove_folder(void)
 {
 	unlink(file);
 	rmdir(folder);
@@ -25,7 +25,7 @@ static void make_folder(void)
 	snprintf(folder, sizeof(folder), "%.40s/fuzz-XXXXXX", tmp ? tmp : P_tmpdir);
 	MUST(mkdtemp(folder));
 	snprintf(file, sizeof(file), "%s/recording.json", folder);
-	atexit(gone);
+	atexit(remove_folder);
 }
 
 static uint32_t check_words(char *const *words)

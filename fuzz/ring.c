@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A ring whose memory somebody else writes: the header and the slots are the input's, and so is
- * what changes between any two accesses. What the drain lets through must be what it promises.
+ * A ring in hostile memory: the header and the slots come from the input, and so do changes between
+ * any two accesses. The drain's output must keep its promises.
  *
  *	input: flags, size of the ring's memory, the memory; then, at each access, what to change
  */
@@ -23,8 +23,8 @@ struct hostile {
 	struct rs_port local;
 };
 
-/* The other side strikes: writes a word somewhere, mostly into the header. */
-static void strike(struct hostile *h)
+/* The other side changes memory: writes a word somewhere, mostly into the header. */
+static void change_memory(struct hostile *h)
 {
 	uint8_t what = fuzz_u8(h->in);
 	uint32_t at, value;
@@ -41,7 +41,7 @@ static bool hostile_poll(void *ctx, uint32_t *tail, uint64_t *refused)
 {
 	struct hostile *h = ctx;
 
-	strike(h);
+	change_memory(h);
 	return h->local.poll(h->local.ctx, tail, refused);
 }
 
@@ -52,7 +52,7 @@ static bool hostile_copy(void *ctx, uint32_t offset, void *to, uint32_t bytes)
 
 	MUST(offset < h->local.size && bytes && bytes <= h->local.size - offset);
 	done = h->local.copy(h->local.ctx, offset, to, bytes);
-	strike(h);
+	change_memory(h);
 	return done;
 }
 
@@ -61,11 +61,11 @@ static bool hostile_release(void *ctx, uint32_t head)
 	struct hostile *h = ctx;
 
 	MUST(head < h->local.size && head % RS_SLOT_BYTES == 0);
-	strike(h);
+	change_memory(h);
 	return h->local.release(h->local.ctx, head);
 }
 
-/* Records known to the schema, whole, in order of their stamps, none of them filler. */
+/* Records must be known to the schema, complete, sorted by stamp, and not filler. */
 static void check_output(const uint8_t *at, const struct rs_drained *got, uint64_t *last_tsc)
 {
 	uint32_t left = got->bytes / RS_SLOT_BYTES, records = 0;
@@ -140,7 +140,7 @@ static void use(struct hostile *h)
 	if (rs_sbuf_attach(&c, h->memory, h->bytes) != RS_SBUF_OK)
 		return;
 	for (int i = 0; i < 8; i++) {
-		strike(h);
+		change_memory(h);
 		if (rs_sbuf_peek(&c, &run, &bytes) != RS_SBUF_OK)
 			break;
 		MUST(run >= h->memory + sizeof(struct rs_sbuf) && bytes <= c.size);
@@ -153,7 +153,7 @@ static void use(struct hostile *h)
 	for (int i = 0; i < 32; i++) {
 		uint8_t element[256] = { (uint8_t)sum };
 
-		strike(h);
+		change_memory(h);
 		if (p.ele_size == RS_SLOT_BYTES && i % 2)
 			rs_emit_text(&p, RS_ID(RS_IDS_USER, 2), "ab", 2, "a text, two slots", 17);
 		else if (p.ele_size <= sizeof(element))
@@ -177,13 +177,13 @@ static void use_overwrite(struct hostile *h, uint64_t magic)
 	    w.ele_size > sizeof(element))
 		return;
 	for (int i = 0; i < 32; i++) {
-		strike(h);
+		change_memory(h);
 		rs_overwriter_put(&w, element);
 		MUST(w.at < w.size);
 	}
 }
 
-/* Of a log: lines become records. */
+/* For a log: lines become records. */
 static void use_log(struct hostile *h, uint64_t magic, bool keep)
 {
 	static struct rs_log_port port;
@@ -228,7 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	h.bytes = fuzz_u16(&in);
 	if (h.bytes < sizeof(struct rs_sbuf) || h.bytes > MEMORY_MAX)
 		return 0;
-	/* Exactly as long as it says, for a sanitizer to see what goes beyond. */
+	/* Exactly as long as stated, so that a sanitizer detects access beyond it. */
 	h.memory = aligned_alloc(8, (h.bytes + 7) & ~(size_t)7);
 	if (!h.memory)
 		return 0;

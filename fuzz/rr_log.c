@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * QEMU's log of a recording, whatever its bytes are: events lie one behind the other, within it,
- * and it ends. Compared with a part of itself, it parts from that where the part ends, or nowhere.
+ * QEMU's log of a recording, with any bytes: events are contiguous, within it, and it ends.
+ * Compared with a part of itself, the two diverge where the part ends, or nowhere.
  */
 #include "fuzz.h"
 
@@ -32,7 +32,7 @@ static void compare(const uint8_t *bytes, size_t size, size_t part)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *bytes = malloc(size ? size : 1); /* of its very size: a byte beyond is seen */
+	uint8_t *bytes = malloc(size ? size : 1); /* a read beyond it is detected */
 	struct rs_rr_event event;
 	uint64_t icount = 0, sum = 0;
 	struct rs_rr_log log;

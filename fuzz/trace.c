@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A trace directory that is damaged, cut, or made to hurt: read, shown in every form, its exits
- * summed up, repaired, and read again. What repair calls whole must be read without an error,
- * unless a stream's file is gone altogether.
+ * A trace directory that is damaged, cut or hostile: read, shown in every form, its exits summed
+ * up, repaired, and read again. A trace that repair reports as complete must be read without an
+ * error, unless a stream's file is missing.
  *
  *	input: flags; then files: which u8, length u32, bytes
  *	which: 0 describe, 1 index, 2 state, 3 and on: streams
- *	flags: 1: the packets' check sums are made right, so that what is behind them is reached
+ *	flags: 1: the packets' checksums are repaired, so that the code after the check is reached
  *	       2: repair it, and read again
  *	       the other bits choose one way of reading, or all of them if they are 0, and then it
  *	       is read before a repair, too
@@ -76,13 +76,15 @@ static void folder_make(void)
 	atexit(folder_remove);
 }
 
-/* What the folder's files hold, as far as that is known. Most mutants change one file, and its
- * length by little: it stays open, and its memory stays its own. */
+/*
+ * The known contents of the folder's files. Most mutants change one file, and its length by little:
+ * it stays open, and its memory stays allocated.
+ */
 static struct held {
 	uint8_t bytes[FILE_BYTES];
 	size_t n;
 	bool is_known, is_there;
-	int fd; /* if it is known to be there */
+	int fd; /* whether it is known to exist */
 } held[FILES];
 
 static void path_of(char path[128], uint32_t which)
@@ -90,7 +92,7 @@ static void path_of(char path[128], uint32_t which)
 	snprintf(path, 128, "%s/%s", folder, file_names[which]);
 }
 
-/* Closes the file, whose name may lead to another from now on. */
+/* Closes the file, whose name may refer to another from now on. */
 static void file_forget(uint32_t which)
 {
 	struct held *h = &held[which];
@@ -141,7 +143,7 @@ FUZZ_OWN static void file_write(uint32_t which, const void *bytes, size_t n)
 	h->n = n;
 }
 
-/* Repair has changed what it wanted. */
+/* Repair has changed the files. */
 static void files_forget(void)
 {
 	char path[128];
@@ -152,7 +154,7 @@ static void files_forget(void)
 	unlink(path);
 }
 
-/* Walks the packets as a reader does, and gives each the check sum that it should have. */
+/* Walks the packets as a reader does, and writes the right checksum to each. */
 FUZZ_OWN static void checks_mend(uint8_t *bytes, size_t n)
 {
 	struct rs_packet_head head;
@@ -226,7 +228,7 @@ static void plain(struct rs_trace *trace)
 	fuzz_drop(read_with(trace, &sink.sink));
 }
 
-/* Into a view's sink, to nowhere. */
+/* Reads into a view's sink, whose output is discarded. */
 static void show(struct rs_trace *trace, enum rs_time_show time,
 		 struct rs_error *(*create)(const struct rs_view_options *, struct rs_sink **))
 {
@@ -266,7 +268,7 @@ static struct rs_error *drop_long(void *ctx, const struct rs_exits_long *exit)
 	return NULL;
 }
 
-/* Exits of whatever there is; what they say of each vCPU's time adds up. */
+/* Exits of all events; each vCPU's reported times add up. */
 static void sum_up(struct rs_trace *trace)
 {
 	const struct rs_exits_options options = {
@@ -320,7 +322,7 @@ static void read_in(size_t way)
 	rs_trace_close(trace);
 }
 
-/* What repair says it could not mend is still an error, and no other is. */
+/* Errors that repair reported as not mended are still errors, and no others are. */
 static void repair(void)
 {
 	struct fuzz_sink sink = FUZZ_SINK(false);
@@ -348,13 +350,13 @@ static void repair(void)
 
 /* ---- a mutated input ------------------------------------------------------------------------- */
 
-#define ENTRY_BYTES 5u /* before a file: which it is, how long */
+#define ENTRY_BYTES 5u /* before a file: its number, its length */
 #define HEAD_BYTES  ((uint32_t)sizeof(struct rs_packet_head))
 #define BITS_AT	    ((uint32_t)offsetof(struct rs_packet_head, packet_bits))
 #define CONTENT_AT  ((uint32_t)offsetof(struct rs_packet_head, content_bits))
 #define NUMBERS_AT  ((uint32_t)offsetof(struct rs_packet_head, ts_begin))
 
-/* Chooses a file of the input, each with the same chance. Returns whether there is any. */
+/* Chooses a file of the input, with equal chances. Returns whether there is any. */
 FUZZ_OWN static bool entry_pick(struct fuzz_mutant *m, struct fuzz_part *entry)
 {
 	uint32_t n = 0;
@@ -398,7 +400,7 @@ static void part_repeat(struct fuzz_mutant *m, struct fuzz_part part)
 	fuzz_splice(m, part.at, 0, copy, part.bytes);
 }
 
-/* Changes a part, most often, or repeats or removes it. */
+/* Usually changes a part; otherwise repeats or removes it. */
 static void part_mutate(struct fuzz_mutant *m, struct fuzz_part part)
 {
 	switch (fuzz_pick(m, 8)) {
@@ -432,7 +434,7 @@ FUZZ_OWN static bool packet_pick(struct fuzz_mutant *m, struct fuzz_part file,
 	return n > 0;
 }
 
-/* Changes a record: a number of its slot, or all of it; repeats it, removes it. */
+/* Changes a record: a number of its slot, or all of it; or repeats or removes it. */
 static void slot_mutate(struct fuzz_mutant *m, struct fuzz_part packet)
 {
 	uint32_t slots = (uint32_t)(packet.bytes - HEAD_BYTES) / RS_SLOT_BYTES;
@@ -505,8 +507,8 @@ static void file_mutate(struct fuzz_mutant *m)
 
 #define PLAIN_1_IN   8u	 /* mutants that libFuzzer makes of the whole input */
 #define WAY_1_IN     8u	 /* mutants that are read in another way */
-#define WRONG_1_IN   16u /* mutants whose check sums stay as they are */
-#define REPAIRS_1_IN 32u /* mutants that are repaired, which writes files anew */
+#define WRONG_1_IN   16u /* mutants whose checksums are not repaired */
+#define REPAIRS_1_IN 32u /* mutants that are repaired, which writes new files */
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * trace-cmd's files, in three ways; the first byte says which.
+ * trace-cmd's files, in three ways, which the first byte selects.
  *
- *	0	the file as it is: libtracecmd in a child may die of it, we not
- *	1	what comes out of such a child, made to hurt
+ *	0	the file unchanged: it may crash libtracecmd in a child, but not us
+ *	1	hostile output of such a child
  *	2	records for events whose formats are known: event u8, bytes
  */
 #include <errno.h>
@@ -55,7 +55,7 @@ static void whole_file(const struct fuzz_input *in)
 	close(fd);
 }
 
-static void child_says(const struct fuzz_input *in)
+static void child_messages(const struct fuzz_input *in)
 {
 	struct rs_foreign *foreign;
 	struct rs_error *err = rs_tracedat_open_pipe(memory_file(in), STUCK_MS, &foreign);
@@ -134,7 +134,7 @@ static void record(struct fuzz_input *in)
 	formats_read();
 	event = &events[fuzz_u8(in) % N_FORMATS];
 	bytes = (uint32_t)in->left;
-	data = malloc(bytes + 1); /* of their own, so that a read behind them is seen */
+	data = malloc(bytes + 1); /* separate copies, so that a read beyond them is detected */
 	memcpy(data, in->at, bytes);
 	data = realloc(data, bytes ? bytes : 1);
 	for (uint32_t i = 0; i < event->n_plans; i++) {
@@ -150,10 +150,10 @@ static void record(struct fuzz_input *in)
 /* ---- a mutated input ------------------------------------------------------------------------- */
 
 #define PLAIN_1_IN 4u /* mutants that libFuzzer makes of the whole input */
-/* A whole file costs a process, a hundred times what the others do: few inputs become one. */
+/* A whole file costs a process, a hundred times the cost of the others: few inputs become one. */
 #define FILES_1_IN 256u
 
-/* Chooses one of a child's messages, each with the same chance. Returns whether there is any. */
+/* Chooses one of a child's messages, with equal chances. Returns whether there is any. */
 static bool message_pick(struct fuzz_mutant *m, struct fuzz_part *message)
 {
 	const size_t head = sizeof(struct rs_tracedat_head);
@@ -171,8 +171,10 @@ static bool message_pick(struct fuzz_mutant *m, struct fuzz_part *message)
 	return n > 0;
 }
 
-/* Changes a number of a message behind its size, without which the rest would be no messages; or
- * repeats or removes it. */
+/*
+ * Changes a number of a message after its size, without which the rest would not be messages; or
+ * repeats or removes it.
+ */
 static void message_mutate(struct fuzz_mutant *m, struct fuzz_part message)
 {
 	uint8_t copy[RS_TRACEDAT_MESSAGE_MAX];
@@ -216,7 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		whole_file(&in);
 		break;
 	case 1:
-		child_says(&in);
+		child_messages(&in);
 		break;
 	default:
 		record(&in);

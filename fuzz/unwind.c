@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A stack of a guest whose binary is this program itself, with whatever call frame information the
+ * A stack of a guest whose binary is this program, with the call frame information that the
  * compiler wrote for it. The input makes the registers and the stack: words that are numbers,
- * places in the stack, or places in the code. Whatever they say, unwinding ends, and reads no byte
+ * places in the stack, or places in the code. For any of these, unwinding ends, and reads no byte
  * outside the stack.
  */
 #include "fuzz.h"
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		regs.gpr[i] = word(&in);
 	regs.rip = word(&in);
 	most = (uint32_t)(in.left / 3 < WORDS_MAX ? in.left / 3 : WORDS_MAX);
-	stack = malloc(most ? most * 8 : 1); /* of its very size: a byte beyond is seen */
+	stack = malloc(most ? most * 8 : 1); /* a read beyond it is detected */
 	MUST(memory && stack);
 	for (uint32_t i = 0; i < most; i++)
 		stack[i] = word(&in);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hypervisor that shares nonsense: the table of its trace buffers, positions, and what is in the
- * buffers, which changes between rounds.
+ * A hypervisor with invalid shared memory: the table of its trace buffers, positions, and the
+ * contents of the buffers, which change between rounds.
  *
  *	input: u16 bytes of a table; the table; then rounds, each for both of two buffers:
  *	       u8 what of cons, prod and data is new (1, 2, 4); u16 cons, u16 prod, in words;
@@ -58,7 +58,7 @@ static void change(struct fuzz_input *in, uint8_t *buffer)
 	}
 }
 
-static void take(struct rs_foreign *live, struct rs_sink *sink, bool to_end)
+static void read_events(struct rs_foreign *live, struct rs_sink *sink, bool to_end)
 {
 	struct rs_batch batch = { .kind = RS_NEXT_EVENTS };
 	int64_t last = INT64_MIN;
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = { data, size };
 	struct fuzz_sink sink = FUZZ_SINK(false);
-	/* So slow a clock that a round is always due. */
+	/* A clock so slow that a round is always due. */
 	struct rs_clock clock = { .name = "tsc", .freq_hz = 1000000, .origin = 1 };
 	struct rs_xen_tbuf buffers[CPUS];
 	struct rs_xen_live_options options = { buffers, CPUS, &clock, NULL, 1, false };
@@ -96,12 +96,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rs_xen_live_create(&options, &live))
 		return 0;
 	for (uint32_t round = 0; in.left && round < ROUNDS_MAX; round++) {
-		take(live, &sink.sink, false);
+		read_events(live, &sink.sink, false);
 		for (uint32_t cpu = 0; cpu < CPUS; cpu++)
 			change(&in, mem[cpu]);
 	}
 	rs_xen_live_stop(live);
-	take(live, &sink.sink, true);
+	read_events(live, &sink.sink, true);
 	rs_source_destroy(&live->source);
 	return 0;
 }

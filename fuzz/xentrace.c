@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A file of xentrace that is damaged, cut, or made to hurt: read as a file and through a pipe,
- * whose events must be the same, shown as text and JSON, and summed up: all at once, and by
- * intervals, between which what vCPUs are and do goes on.
+ * A file of xentrace that is damaged, cut or hostile: read as a file and through a pipe, whose
+ * events must be the same, shown as text and JSON, and summed up: in total, and by intervals,
+ * between which the states of vCPUs continue.
  *
  *	input: flags; the file
  *	flags: bit 0: the reader gets the TSC frequency; the other bits choose one way of reading,
  *	or all of them if they are 0. One way is several times faster than all.
  *
- * The mutator changes a record and makes the count of its words and the size of its window right,
+ * The mutator changes a record and repairs the count of its words and the size of its window,
  * without which the file would end there.
  */
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static void read_all(int fd, const struct rs_foreign_options *options, struct rs
 	read_all_of(fd, options, NULL, sink);
 }
 
-/* Reads it into a view's sink, of which there are two. */
+/* Reads it into a view's sink; there are two sinks. */
 static void show(const uint8_t *bytes, size_t n, const struct rs_foreign_options *options,
 		 struct rs_error *(*create)(const struct rs_view_options *, struct rs_sink **))
 {
@@ -105,22 +105,22 @@ static void piped(const uint8_t *bytes, size_t n, const struct rs_foreign_option
 
 #define INTERVALS_MAX 64
 
-/* Before the analysis: takes what there is now and then, as `report --interval` does. */
+/* Before the analysis: takes the results at intervals, as `report --interval` does. */
 struct intervals {
 	struct rs_sink sink;
 	struct rs_sink *xen;
 	uint32_t n;
 };
 
-/* How many records the volume has, if it is among the rows. */
-static uint64_t take(struct rs_sink *xen, const int64_t *until_ns)
+/* Returns the number of records in the volume, if it is among the rows. */
+static uint64_t consume(struct rs_sink *xen, const int64_t *until_ns)
 {
 	struct rs_xen_result result;
 	uint64_t records = 0;
 
 	MUST(!(until_ns ? rs_xen_collect_until(xen, *until_ns, &result)
 			: rs_xen_collect(xen, &result)));
-	MUST(!rs_xen_check(&result)); /* no time but what there was */
+	MUST(!rs_xen_check(&result)); /* only the time that passed */
 	for (size_t i = 0; i < result.n_rows; i++)
 		records += result.rows[i].kind == RS_XEN_VOLUME ? result.rows[i].count : 0;
 	return records;
@@ -134,7 +134,7 @@ static struct rs_error *interval_events(struct rs_sink *sink, const struct rs_vi
 	fuzz_drop(s->xen->ops->events(s->xen, views, half));
 	if (half && s->n < INTERVALS_MAX) {
 		s->n++;
-		take(s->xen, &views[half].ts_ns);
+		consume(s->xen, &views[half].ts_ns);
 		rs_xen_continue(s->xen);
 	}
 	return s->xen->ops->events(s->xen, views + half, n - half);
@@ -148,14 +148,14 @@ static void counted(const uint8_t *bytes, size_t n, const struct rs_foreign_opti
 
 	MUST(!rs_xen_sink_create(RS_XEN_ALL_KINDS, &sink));
 	read_all(as_file(bytes, n), options, sink);
-	records = take(sink, NULL);
+	records = consume(sink, NULL);
 	rs_xen_sink_destroy(sink);
 	/* As the file's source counts it. */
 	rs_query_init(&query);
 	query.counts = RS_COUNTS_XEN;
 	MUST(!rs_xen_sink_create(1u << RS_XEN_VOLUME, &sink));
 	read_all_of(as_file(bytes, n), options, &query, sink);
-	MUST(take(sink, NULL) == records);
+	MUST(consume(sink, NULL) == records);
 	rs_xen_sink_destroy(sink);
 }
 
@@ -166,20 +166,20 @@ static void by_intervals(const uint8_t *bytes, size_t n, const struct rs_foreign
 
 	MUST(!rs_xen_sink_create(RS_XEN_ALL_KINDS, &s.xen));
 	read_all(as_file(bytes, n), options, &s.sink);
-	take(s.xen, NULL);
+	consume(s.xen, NULL);
 	rs_xen_sink_destroy(s.xen);
 }
 
 /* ---- a mutated input ------------------------------------------------------------------------- */
 
-#define HEAD_BYTES  12u /* of a window: a record itself */
+#define HEAD_BYTES  12u /* of a window: a record as such */
 #define HEAD_WORD   (RS_XEN_CPU_CHANGE | 2u << 28)
 #define WORDS_MAX   7u
 #define STAMP_BYTES 8u
 #define WAY_1_IN    8u /* mutants that are read in another way */
 #define PLAIN_1_IN  4u /* mutants that libFuzzer makes of the whole input */
 
-/* Chooses a window, each with the same chance. Returns whether there is any. */
+/* Chooses a window, with equal chances. Returns whether there is any. */
 static bool window_pick(struct fuzz_mutant *m, struct fuzz_part *window)
 {
 	uint32_t n = 0;
@@ -196,7 +196,7 @@ static bool window_pick(struct fuzz_mutant *m, struct fuzz_part *window)
 	return n > 0;
 }
 
-/* Chooses a record behind the window's head. */
+/* Chooses a record after the window's head. */
 static bool record_pick(struct fuzz_mutant *m, const struct fuzz_part *window,
 			struct fuzz_part *record)
 {
@@ -215,7 +215,7 @@ static bool record_pick(struct fuzz_mutant *m, const struct fuzz_part *window,
 	return n > 0;
 }
 
-/* Mutates the words behind a record's head, which then says how many they are. */
+/* Mutates the words after a record's head, and updates their count in the head. */
 static void words_mutate(struct fuzz_mutant *m, const struct fuzz_part *record)
 {
 	uint32_t head = fuzz_get_u32(m, record->at);
@@ -292,8 +292,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 	return m.size;
 }
 
-/* Returns a decoder made once: it is most of what a small file costs. It keeps events of unknown
- * numbers, so a new one comes before it is full of those. */
+/*
+ * Returns a decoder made once, because making it is most of the cost of a small file. It keeps
+ * events of unknown numbers, so it is replaced before it is full of those.
+ */
 static struct rs_xen_decoder *decoder(void)
 {
 	static struct rs_xen_decoder made;

@@ -10,9 +10,9 @@
  *		CHECK_ERR(rs_thing_open("gone"), RS_USAGE, "no such");
  *	}
  *
- * Tests run in the order of the file, or those alone whose name contains an argument of the
- * program. CHECK_ goes on after a failure, REQUIRE_ returns from the function that it stands in
- * (void). Checks may be made on any thread of a test that is joined before the test ends.
+ * Tests run in the order of the file; with arguments, only those whose name contains one. CHECK_
+ * continues after a failure, REQUIRE_ returns from the enclosing function (void). Checks may be
+ * made on any thread of a test that is joined before the test ends.
  */
 #ifndef RS_TESTS_TEST_H
 #define RS_TESTS_TEST_H
@@ -37,7 +37,7 @@ struct test {
 };
 
 static struct test *test_first, **test_last = &test_first;
-static unsigned int test_failures; /* of the test that runs; relaxed, read after joining */
+static unsigned int test_failures; /* of the running test; relaxed, read after joining */
 static const char *test_skip_reason;
 
 #define TEST(test_name)                                                                            \
@@ -51,14 +51,14 @@ static const char *test_skip_reason;
 	}                                                                                          \
 	static void test_run_##test_name(void)
 
-/* Leaves the test: it is counted as skipped, with its reason. */
+/* Leaves the test, which is counted as skipped, with this reason. */
 #define TEST_SKIP(reason)                                                                          \
 	do {                                                                                       \
 		test_skip_reason = (reason);                                                       \
 		return;                                                                            \
 	} while (0)
 
-/* Says where and what; prefixed as TAP's comments are. Returns false. */
+/* Prints position and message, with the prefix of TAP comments. Returns false. */
 __attribute__((format(printf, 3, 4), unused)) static bool test_fail(const char *file, int line,
 								    const char *format, ...)
 {
@@ -130,7 +130,7 @@ __attribute__((unused)) static bool test_ok(const char *file, int line, const ch
 	return false;
 }
 
-/* An error of this code, whose text contains part (NULL: any text). Frees it. */
+/* Checks for an error with this code, whose text contains part (NULL: any text). Frees it. */
 __attribute__((unused)) static bool test_err(const char *file, int line, const char *what,
 					     struct rs_error *err, enum rs_code code,
 					     const char *part)
@@ -150,7 +150,7 @@ __attribute__((unused)) static bool test_err(const char *file, int line, const c
 
 #define TEST_HERE __FILE__, __LINE__
 
-/* Each gives whether it held. */
+/* Each evaluates to whether the check passed. */
 #define CHECK(condition) test_that(TEST_HERE, #condition, (condition))
 #define CHECK_EQ_U64(got, expected)                                                                \
 	test_eq_u64(TEST_HERE, #got, (uint64_t)(got), (uint64_t)(expected))
@@ -170,7 +170,7 @@ __attribute__((unused)) static bool test_err(const char *file, int line, const c
 #define REQUIRE_EQ_U64(got, expected) REQUIRE_(CHECK_EQ_U64(got, expected))
 #define REQUIRE_OK(call)	      REQUIRE_(CHECK_OK(call))
 
-static bool test_wanted(const char *name, int argc, char **argv)
+static bool test_selected(const char *name, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		if (strstr(name, argv[i]))
@@ -182,14 +182,14 @@ int main(int argc, char **argv)
 {
 	unsigned int n = 0, failed = 0;
 
-	/* Tests fork and abort: nothing may wait in a buffer. */
+	/* Tests fork and abort, so that no output may stay in a buffer. */
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	for (struct test *test = test_first; test; test = test->next)
-		n += test_wanted(test->name, argc, argv);
+		n += test_selected(test->name, argc, argv);
 	printf("1..%u\n", n);
 	n = 0;
 	for (struct test *test = test_first; test; test = test->next) {
-		if (!test_wanted(test->name, argc, argv))
+		if (!test_selected(test->name, argc, argv))
 			continue;
 		test_failures = 0;
 		test_skip_reason = NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A guest that goes wrong half-way, in the ways that guests do: each function means to make
- * STEPS steps and ends after HALF_WAY, but for resume, which survives. Their traces must hold
- * every step that was made.
+ * A guest that fails half-way, in typical ways: each function plans STEPS steps and ends after
+ * HALF_WAY, except for resume, which survives. Their traces must have every step up to the failure.
  */
 #include <ringside/kit.h>
 
@@ -14,7 +13,7 @@ RS_DEFINE_EVENT(interrupted, step, "interrupted", (u64, first), (u64, second));
 #define STEPS	 29u
 #define HALF_WAY 13u
 
-/* Neither RAM nor a device of the micro-VM's: RAM ends below 3 GiB. */
+/* Neither RAM nor a device of the micro-VM: RAM ends below 3 GiB. */
 #define WILD_ADDRESS	      ((volatile uint64_t *)UINT64_C(0xd0000000))
 #define NOBODYS_PORT	      0x5eed
 #define INTERRUPTED_FIRST     UINT64_C(0x1111111111111111)
@@ -28,7 +27,7 @@ static void half_way(void)
 		RS_EMIT(step, .number = i, .of = STEPS);
 }
 
-/* No IDT, and an exception: the exception's exception's exception. */
+/* Without an IDT, an exception causes a double and then a triple fault. */
 static uint64_t triple_fault(const struct rs_kit_args *args)
 {
 	RS_FUNCTION();
@@ -57,7 +56,7 @@ static volatile uint64_t *null_pointer(void)
 {
 	volatile uint64_t *null = NULL;
 
-	__asm__("" : "+r"(null)); /* the compiler must not see that it is */
+	__asm__("" : "+r"(null)); /* hides the value from the compiler */
 	return null;
 }
 
@@ -79,7 +78,7 @@ static uint64_t wild_out(const struct rs_kit_args *args)
 	__asm__ volatile("outb %%al, %%dx" : : "a"(args->vcpu), "d"((uint16_t)NOBODYS_PORT));
 	return 0;
 }
-RS_KIT_EXPORT(wild_out, 0, "writes to a port that nobody has");
+RS_KIT_EXPORT(wild_out, 0, "writes to a port without a device");
 
 static uint64_t endless(const struct rs_kit_args *args)
 {
@@ -100,7 +99,7 @@ static uint64_t halts(const struct rs_kit_args *args)
 	__asm__ volatile("hlt" : : "r"(args));
 	return 0;
 }
-RS_KIT_EXPORT(halts, 0, "halts where it should go on");
+RS_KIT_EXPORT(halts, 0, "halts before its function returns");
 
 static uint64_t panics(const struct rs_kit_args *args)
 {
@@ -111,9 +110,9 @@ static uint64_t panics(const struct rs_kit_args *args)
 		rs_kit_panic("out of patience");
 	return 0;
 }
-RS_KIT_EXPORT(panics, 0, "gives up, and says why");
+RS_KIT_EXPORT(panics, 0, "panics with a reason");
 
-/* A put with an exception between its reservation and its commit, and a fatal one if wanted. */
+/* A put with an exception between its reservation and its commit, on request a fatal one. */
 static void put_with_exception(bool fatal)
 {
 	struct rs_sbuf_producer *p = RS_THIS_PRODUCER();
@@ -152,7 +151,7 @@ static bool handle(struct rs_kit_frame *frame)
 	return true;
 }
 
-/* All STEPS steps, each after a put whose middle is interrupted by a handler that traces. */
+/* All STEPS steps, each after a put that is interrupted by a handler that traces. */
 static uint64_t resume(const struct rs_kit_args *args)
 {
 	RS_FUNCTION();
@@ -164,9 +163,11 @@ static uint64_t resume(const struct rs_kit_args *args)
 	}
 	return STEPS + args->n;
 }
-RS_KIT_EXPORT(resume, 0, "exceptions in the middle of puts, handled: goes on to the end");
+RS_KIT_EXPORT(resume, 0, "exceptions in the middle of puts, handled: continues to the end");
 
-/* The first exception in the put's middle is handled, and traced; the second ends it. */
+/*
+ * The first exception in the middle of the put is handled, and traced; the second ends the guest.
+ */
 static uint64_t fault_after_handler(const struct rs_kit_args *args)
 {
 	RS_FUNCTION();
@@ -180,9 +181,8 @@ static uint64_t fault_after_handler(const struct rs_kit_args *args)
 RS_KIT_EXPORT(fault_after_handler, 0, "two exceptions in the middle of a put, one handled");
 
 /*
- * The trace itself is broken: the host must notice, say so, and be none the worse. What the guest
- * traces from here on goes to a ring that the host knows nothing of, or its next put would mend
- * the tail.
+ * Breaks the trace itself: the host must detect and report it without harm. The guest then traces
+ * into a ring that is unknown to the host, because its next put would repair the tail.
  */
 static uint64_t bad_ring(const struct rs_kit_args *args)
 {

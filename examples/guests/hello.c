@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The smallest guest worth tracing: prints through the host, and adds two numbers.
+ * A minimal guest with a trace: prints through the host, and adds two numbers.
  *
  *	ringside run --record trace build/examples/guests/hello
  *	ringside print --tree trace

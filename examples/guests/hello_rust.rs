@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The smallest guest in Rust worth tracing: prints through the host, and adds two numbers.
+//! A minimal guest in Rust with a trace: prints through the host, and adds two numbers.
 //!
 //!     ringside run --record trace build/examples/guests/hello_rust
 //!     ringside print --tree trace

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A guest that logs, for `ringside run --guest-log`: lines and events that prove themselves, also
- * from a handler in the middle of another line, and also when it ends in the middle.
+ * A guest that logs, for `ringside run --guest-log`: lines and events that can be checked
+ * individually, also from a handler in the middle of another line, and when the guest ends in the
+ * middle of one.
  */
 #include <ringside/guest_log.h>
 #include <ringside/kit.h>
@@ -15,7 +16,7 @@ RS_DEFINE_EVENT(number, number, "number", (u64, n), (u64, not_n));
 #define PTE_PRESENT	  UINT64_C(0x01)
 #define PTE_ADDRESS	  UINT64_C(0x000ffffffffff000)
 
-/* "n filler sum", of a size that follows from n. */
+/* "n filler sum", of a length that depends on n. */
 static void line(uint32_t n)
 {
 	uint32_t width = n * 13 % 150;
@@ -24,8 +25,8 @@ static void line(uint32_t n)
 	RS_LOG(INFO, "%u %0*u %08x", n, (int)width, n, n * 2654435761u ^ width);
 }
 
-/* Tells the host how many lines are whole. */
-static void tell(uint32_t n)
+/* Reports the number of complete lines to the host. */
+static void report(uint32_t n)
 {
 	char text[24] = { 0 };
 	uint32_t at = sizeof(text) - 1;
@@ -43,28 +44,28 @@ static uint64_t lines(const struct rs_kit_args *args)
 		line(n);
 	return args->v[0];
 }
-RS_KIT_EXPORT(lines, 1, "so many lines");
+RS_KIT_EXPORT(lines, 1, "this many lines");
 
 static uint64_t few(const struct rs_kit_args *args)
 {
 	RS_LOG(INFO, "vCPU %u runs", args->vcpu);
-	RS_LOG(DEBUG, "and says more to those who want to know");
+	RS_LOG(DEBUG, "and more at a finer level");
 	return args->n;
 }
 RS_KIT_EXPORT_AS("main", few, 0, "a line on each vCPU");
 
-/* Until it is killed; says now and then how far it is. */
+/* Until it is killed; reports its progress at intervals. */
 static uint64_t forever(const struct rs_kit_args *args)
 {
 	for (uint32_t n = 0;; n++) {
 		line(n);
 		if (n % 64 == 0)
-			tell(n + 1);
+			report(n + 1);
 		if (n == UINT32_MAX)
 			return args->n;
 	}
 }
-RS_KIT_EXPORT(forever, 0, "lines, until somebody kills it");
+RS_KIT_EXPORT(forever, 0, "lines, until it is killed");
 
 static uint64_t triple_fault(const struct rs_kit_args *args)
 {
@@ -94,8 +95,10 @@ RS_KIT_EXPORT(panics, 0, "thirteen lines, and a panic");
 static char text_page[PAGE_BYTES] __attribute__((aligned(4096))) =
 	"        a text that was not there";
 
-/* The entry for page 0, to which the host maps nothing, in a table of small pages. SDM vol. 3,
- * chapter 4. */
+/*
+ * The entry for page 0, for which the host maps no memory, in a table of small pages. SDM vol. 3,
+ * chapter 4.
+ */
 static volatile uint64_t *page_0_entry(void)
 {
 	volatile uint64_t *table;
@@ -125,12 +128,12 @@ static bool on_page_fault(struct rs_kit_frame *frame)
 }
 
 /*
- * Lines whose making is interrupted, after they have their number, by a page fault, whose handler
- * logs too: so the later number is put first. Returns how often.
+ * Lines that are interrupted, after they have their number, by a page fault, whose handler also
+ * logs, so that the later number is put first. Returns the number of faults.
  */
 static uint64_t interrupted(const struct rs_kit_args *args)
 {
-	const char *text = (const char *)sizeof(uint64_t); /* in page 0, and no null pointer */
+	const char *text = (const char *)sizeof(uint64_t); /* in page 0, but not a null pointer */
 
 	__asm__("" : "+r"(text));
 	rs_kit_on_exception(VECTOR_PAGE_FAULT, on_page_fault);

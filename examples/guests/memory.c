@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A guest whose allocations are known beforehand: prime numbers of them, of prime sizes, on four
- * call paths. The compiler inlines a function of the first path, recurses in the second, makes a
- * tail call in the third, and the fourth has a function without a frame pointer.
+ * A guest with known allocations: prime numbers of allocations of prime sizes, on four call paths.
+ * The compiler inlines a function of the first path, recurses in the second, makes a tail call in
+ * the third, and the fourth has a function without a frame pointer.
  *
  *	path		allocations	bytes	freed	live at the end
  *	inlined		13		101	11	202
@@ -10,8 +10,8 @@
  *	tail call	17		307	17	0
  *	no frame	19		401	14	2005
  *
- * A path frees before the next one begins, so the greatest number of bytes is live when the fourth
- * has allocated: 202 + 422 + 19 * 401 = 8243. At the end 2629 are.
+ * A path frees before the next one begins, so that the peak of live bytes is when the fourth has
+ * allocated: 202 + 422 + 19 * 401 = 8243. At the end 2629 bytes are live.
  */
 #include <ringside/kit.h>
 
@@ -29,7 +29,7 @@ int posix_memalign(void **memory, size_t align, size_t bytes);
 #define VCPUS 8u
 static struct rs_guest_stack host_stacks[VCPUS];
 
-/* How many allocations to make until the guest stops in the middle of one's path; 0: all. */
+/* The number of allocations before the guest stops on the path of one; 0: all. */
 uint32_t until_stop;
 #define STOP()                                                                                     \
 	do {                                                                                       \
@@ -37,7 +37,7 @@ uint32_t until_stop;
 			__builtin_trap();                                                          \
 	} while (0)
 
-/* What a path has allocated. */
+/* The allocations of a path. */
 struct kept {
 	void *memory[32];
 	uint32_t n;
@@ -67,7 +67,7 @@ NOINLINE void path_inlined(struct kept *kept)
 		inlined(kept);
 }
 
-/* Allocates on its way up, so that no call of it is a tail call. */
+/* Allocates after the recursive call, so that no call is a tail call. */
 NOINLINE void path_recursive(struct kept *kept, uint32_t left);
 NOINLINE void path_recursive(struct kept *kept, uint32_t left)
 {
@@ -84,7 +84,7 @@ NOINLINE void *tail_called(size_t bytes)
 {
 	void *memory = malloc(bytes);
 
-	STOP(); /* so that this one is no tail call */
+	STOP(); /* so that this call is not a tail call */
 	return memory;
 }
 
@@ -101,7 +101,7 @@ NOINLINE void path_tail(struct kept *kept)
 		keep(kept, tail_calling(307));
 }
 
-/* In a file of its own: the compiler's option is of a file. */
+/* In a separate file, because the compiler's option applies to a file. */
 void *no_frame(size_t bytes);
 
 NOINLINE void path_no_frame(struct kept *kept);
@@ -153,7 +153,7 @@ static uint64_t stop(const struct rs_kit_args *args)
 	until_stop = (uint32_t)args->v[0];
 	return host(args);
 }
-RS_KIT_EXPORT(stop, 1, "the same, until the guest stops where it made so many");
+RS_KIT_EXPORT(stop, 1, "the same, until the guest stops after this many");
 
 static uint64_t plain(const struct rs_kit_args *args)
 {
@@ -163,7 +163,7 @@ static uint64_t plain(const struct rs_kit_args *args)
 }
 RS_KIT_EXPORT(plain, 0, "the same, without stacks; how many");
 
-/* Each other function of the allocator, with sizes that say which. */
+/* Each other function of the allocator, with sizes that identify it. */
 static uint64_t others(const struct rs_kit_args *args)
 {
 	void *memory = NULL;
@@ -200,7 +200,7 @@ static uint64_t others(const struct rs_kit_args *args)
 }
 RS_KIT_EXPORT(others, 0, "each other function of the allocator");
 
-/* Sizes from 1 to 4096 in turn, freed at once but for each 512th. */
+/* Sizes from 1 to 4096 in turn, freed immediately except for each 512th. */
 static uint64_t sampled(const struct rs_kit_args *args)
 {
 	static uint64_t live[4096];
@@ -219,4 +219,4 @@ static uint64_t sampled(const struct rs_kit_args *args)
 	}
 	return rs_memory_dropped();
 }
-RS_KIT_EXPORT(sampled, 2, "so many allocations, sampled at this interval; samples dropped");
+RS_KIT_EXPORT(sampled, 2, "this many allocations, sampled at this interval; samples dropped");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The C part of the guest memory_cxx: what the host calls. */
+/* The C part of the guest memory_cxx: the function that the host calls. */
 #include <ringside/kit.h>
 
 #include <ringside/memory.h>

@@ -12,6 +12,6 @@ void *no_frame(size_t bytes)
 	void *memory = malloc(bytes);
 
 	if (!--until_stop)
-		__builtin_trap(); /* so no tail call */
+		__builtin_trap(); /* so this is not a tail call */
 	return memory;
 }

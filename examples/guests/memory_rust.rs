@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A guest in Rust whose allocations are recorded: 23 boxes of 40 bytes, of which 4 are never
-//! dropped, and a vector that grows to 100 numbers of 8 bytes, whose memory is reallocated on the
-//! way.
+//! dropped, and a vector that grows to 100 numbers of 8 bytes by reallocation.
 #![no_std]
 #![no_main]
 #![cfg_attr(alloc_error_handler, feature(alloc_error_handler))]

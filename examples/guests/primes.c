@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A guest with known numbers of spans and events: prime ones, different on each vCPU, so that a
- * record that is lost, doubled or ends up with the wrong vCPU can't go unseen. Every event's
- * arguments can be worked out from its number and its vCPU.
+ * A guest with known numbers of spans and events: prime numbers, different on each vCPU, so that a
+ * lost or duplicate record, or one with the wrong vCPU, is detected. Every event's arguments can be
+ * computed from its number and its vCPU.
  */
 #include <ringside/kit.h>
 
@@ -13,15 +13,17 @@ RS_DEFINE_EVENT(tick, work, "tick", (u64, sequence), (x64, checksum));
 static const uint32_t spans_of[KINDS] = { 97, 101, 103, 107, 109, 113, 127, 131 };
 static const uint32_t events_of[KINDS] = { 1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049 };
 
-/* What tick number `sequence` of a vCPU carries: odd multipliers, so no two are alike. */
+/* The arguments of a vCPU's tick number `sequence`: odd multipliers, so that no two are equal. */
 static uint64_t checksum(uint64_t sequence, uint32_t vcpu)
 {
 	return (sequence + 1) * UINT64_C(0x9e3779b97f4a7c15) ^
 	       (vcpu + UINT64_C(1)) * UINT64_C(0xc2b2ae3d27d4eb4f);
 }
 
-/* spans_of[vcpu] spans "lap" one after the other, with events_of[vcpu] ticks spread over them.
- * Returns how many records that makes. */
+/*
+ * spans_of[vcpu] spans "lap" one after the other, with events_of[vcpu] ticks spread over them.
+ * Returns the number of records.
+ */
 static uint64_t primes(const struct rs_kit_args *args)
 {
 	uint32_t spans = spans_of[args->vcpu % KINDS], events = events_of[args->vcpu % KINDS];
@@ -47,9 +49,20 @@ static uint64_t flood(const struct rs_kit_args *args)
 		RS_EMIT(tick, .sequence = sequence, .checksum = checksum(sequence, args->vcpu));
 	return n;
 }
-RS_KIT_EXPORT(flood, 1, "so many ticks, without a pause; how many");
+RS_KIT_EXPORT(flood, 1, "this many ticks, without a pause; how many");
 
-/* Comes unexpected: who collects has slept longer and longer by then. */
+/* The same, and then never returns, so that a reader of the rings has time. */
+static uint64_t flood_and_stay(const struct rs_kit_args *args)
+{
+	uint64_t n = flood(args);
+
+	while (n)
+		__asm__ volatile("pause");
+	return n;
+}
+RS_KIT_EXPORT(flood_and_stay, 1, "this many ticks, and then an endless loop");
+
+/* A burst after a pause, when the collector's polling interval has grown. */
 static uint64_t late_flood(const struct rs_kit_args *args)
 {
 	uint64_t from = rs_tsc();
@@ -58,4 +71,4 @@ static uint64_t late_flood(const struct rs_kit_args *args)
 		continue;
 	return flood(args);
 }
-RS_KIT_EXPORT(late_flood, 2, "so many ticks, after so many cycles without one; how many");
+RS_KIT_EXPORT(late_flood, 2, "this many ticks, after this many cycles without one; how many");

@@ -13,7 +13,7 @@
 
 #define TEXT_MAX 256u
 
-/* Appends a text as far as it fits. Returns the end. */
+/* Appends as much of a text as fits. Returns the end. */
 static uint32_t append(char to[TEXT_MAX], uint32_t at, const char *text)
 {
 	for (; *text && at < TEXT_MAX - 1; text++)
@@ -45,7 +45,9 @@ static uint64_t reverse(const struct rs_kit_args *args)
 }
 RS_KIT_EXPORT_TYPED(reverse, "the bytes, last first", RS_KIT_BYTES, RS_KIT_BYTES);
 
-/* By the exponent: guests are compiled without SSE unless their flags say otherwise. */
+/*
+ * Changes the exponent, because guests are compiled without SSE unless their flags say otherwise.
+ */
 static uint64_t scale(const struct rs_kit_args *args)
 {
 	RS_FUNCTION();
@@ -64,7 +66,7 @@ static uint64_t is_longer(const struct rs_kit_args *args)
 RS_KIT_EXPORT_TYPED(is_longer, "whether the second text is longer", RS_KIT_BOOL, RS_KIT_TEXT,
 		    RS_KIT_TEXT);
 
-/* Six arguments, each of which has an influence on the result. */
+/* Six arguments, each of which affects the result. */
 static uint64_t digest(const struct rs_kit_args *args)
 {
 	RS_FUNCTION();
@@ -90,7 +92,7 @@ static uint64_t too_long(const struct rs_kit_args *args)
 }
 RS_KIT_EXPORT_TYPED(too_long, "more bytes than a result may have", RS_KIT_BYTES);
 
-/* Returns how many of the host's functions answered as they must, in bits from 0. */
+/* Returns a bit from 0 for each of the host's functions that answered correctly. */
 static uint64_t host(const struct rs_kit_args *args)
 {
 	RS_FUNCTION();
@@ -121,8 +123,7 @@ static uint64_t host(const struct rs_kit_args *args)
 	good |= (uint64_t)!rs_kit_call_host("no_such_function", NULL, 0, NULL) << 8;
 	return good | recorded.v << 9;
 }
-RS_KIT_EXPORT_TYPED(host, "calls of the host with each type; a bit for each that went well",
-		    RS_KIT_INT);
+RS_KIT_EXPORT_TYPED(host, "calls of the host with each type; a bit for each success", RS_KIT_INT);
 
 static uint64_t nothing(const struct rs_kit_args *args)
 {

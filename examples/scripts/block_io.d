@@ -1,7 +1,7 @@
 /*
- * block_io.d - block I/O of dom0's kernel, joined with what Xen did with dom0 meanwhile: of the time
- * from a request's issue to its completion, how long the vCPU that issued it waited for a physical
- * CPU, and how long it slept; by the request's size, in us.
+ * block_io.d - block I/O of dom0's kernel, joined with Xen's scheduling of dom0: for the time from
+ * a request's issue to its completion, how long the vCPU that issued it waited for a physical CPU,
+ * and how long it slept; by the request's size, in us.
  *
  *	ringside record --xen --classes sched-min --tracepoint block:block_rq_issue \
  *	    --tracepoint block:block_rq_complete -o trace
@@ -11,9 +11,9 @@
  */
 #pragma D option quiet
 
-string state[int];		/* what a vCPU is in, since when, */
+string state[int];		/* a vCPU's state, and its begin, */
 uint64_t since[int];
-uint64_t in[int, string];	/* and what it was in before, in all */
+uint64_t in[int, string];	/* and its total time in earlier states */
 
 uint64_t issued[uint32_t, uint64_t];	/* by device and sector */
 uint64_t waited[uint32_t, uint64_t], slept[uint32_t, uint64_t];
@@ -33,7 +33,7 @@ xdt:sched::runstate-change
 	since[args.vcpu] = timestamp;
 }
 
-/* Mostly it runs then; by how much the two clocks may be apart, the trace tells. */
+/* Mostly it runs then; the trace gives the maximum difference of the two clocks. */
 ftrace:block::block_rq_issue
 {
 	this->now = timestamp - since[cpu];
@@ -60,7 +60,7 @@ ftrace:block::block_rq_complete
 	@took[this->size] = sum(timestamp - issued[args.dev, args.sector]);
 	@waits[this->size] = sum(this->waited);
 	@sleeps[this->size] = sum(this->slept);
-	issued[args.dev, args.sector] = 0;	/* which gives the memory back */
+	issued[args.dev, args.sector] = 0;	/* which frees the memory */
 	size[args.dev, args.sector] = 0;
 	by[args.dev, args.sector] = 0;
 	waited[args.dev, args.sector] = 0;

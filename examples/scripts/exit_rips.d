@@ -1,6 +1,6 @@
 /*
- * exit_rips.d - the $1 guest instructions that exit most, with the reason: where a guest's time
- * goes that its own profiler does not see.
+ * exit_rips.d - the $1 guest instructions that exit most, with the reason: time of a guest that is
+ * invisible to its own profiler.
  *
  *	ringside script -s examples/scripts/exit_rips.d --on TRACE 20
  */

@@ -3,7 +3,7 @@
  *
  *	ringside script -s examples/scripts/exits.d --on TRACE
  *
- * Xen's are xdt:hvm::vmexit; those of a VMM that uses our trace API vmm:vcpu::exit.
+ * Xen's are xdt:hvm::vmexit; those of a VMM that uses Ringside's trace API are vmm:vcpu::exit.
  */
 #pragma D option quiet
 #pragma D option zdefs

@@ -1,16 +1,16 @@
 /*
- * guest_exits.d - which of a guest's spans exit, why, and how long it is away: exits joined with
- * the innermost span that the guest has open on that vCPU.
+ * guest_exits.d - which of a guest's spans exit, why, and how long the guest does not run: exits
+ * joined with the innermost span that the guest has open on that vCPU.
  *
  *	ringside script -s examples/scripts/guest_exits.d --on TRACE
  *
- * KVM's exits are in a trace of their own, which is read with the guest's on one timeline:
+ * KVM's exits are in a separate trace, which is read with the guest's on one timeline:
  *
  *	ringside run --name web --record guest ... & ringside record --kvm -o kvm
  *	ringside script -s examples/scripts/guest_exits.d --on guest --on kvm
  *
- * self-> belongs to the vCPU, by the VM's name and the vCPU's number, whether an event is the
- * guest's, the VMM's or KVM's.
+ * self-> belongs to the vCPU, identified by the VM's name and the vCPU's number, for events of the
+ * guest, the VMM and KVM.
  */
 #pragma D option quiet
 #pragma D option zdefs

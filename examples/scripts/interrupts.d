@@ -1,12 +1,12 @@
 /*
- * interrupts.d - from the exit that an interrupt makes to the vCPU's next entry into its guest, and
- * from an interrupt's injection to that entry, in ns: what an interrupt costs a guest in the
+ * interrupts.d - from the exit that an interrupt causes to the vCPU's next entry into its guest,
+ * and from an interrupt's injection to that entry, in ns: the cost of an interrupt in the
  * hypervisor.
  *
  *	ringside script -s examples/scripts/interrupts.d --on XENTRACE-FILE
  *
- * A physical CPU does one thing at a time, so it is the key; a vCPU that leaves it before it enters
- * its guest is not counted.
+ * The key is the physical CPU, which runs one vCPU at a time; a vCPU that leaves it before it
+ * enters its guest is not counted.
  */
 #pragma D option quiet
 

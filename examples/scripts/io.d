@@ -1,10 +1,9 @@
 /*
- * io.d - accesses by port, and by page of memory-mapped devices: how many, and what they read and
- * write, in which sizes.
+ * io.d - accesses by port, and by page of memory-mapped devices: counts, directions and sizes.
  *
  *	ringside script -s examples/scripts/io.d --on TRACE
  *
- * Where Xen does not trace the size, it is -1.
+ * The size is -1 if Xen does not trace it.
  */
 #pragma D option quiet
 #pragma D option zdefs

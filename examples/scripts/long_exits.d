@@ -1,6 +1,6 @@
 /*
- * long_exits.d - exits that take longer than $1 us, with all that happened within them: each exit
- * opens a speculation, which is kept or thrown away when the vCPU enters its guest again.
+ * long_exits.d - exits that take longer than $1 us, with all events within them: each exit opens a
+ * speculation, which is committed or discarded when the vCPU enters its guest again.
  *
  *	ringside script -s examples/scripts/long_exits.d --on XENTRACE-FILE 500
  */

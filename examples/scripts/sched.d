@@ -1,6 +1,6 @@
 /*
- * sched.d - what each domain's vCPUs had of the machine, as xentop shows it: time on a physical CPU,
- * time that they could run and waited, and how often they ran.
+ * sched.d - each domain's use of the machine, as xentop shows it: time on a physical CPU, time
+ * runnable but waiting, and number of runs of its vCPUs.
  *
  *	ringside script -s examples/scripts/sched.d --on XENTRACE-FILE
  */

@@ -1,5 +1,5 @@
 /*
- * spans.d - how long a guest's or a VMM's spans take, by name: how many, and the distribution in ns.
+ * spans.d - durations of a guest's or a VMM's spans, by name: count, and distribution in ns.
  *
  *	ringside script -s examples/scripts/spans.d --on TRACE
  */
@@ -7,7 +7,7 @@
 
 :span::begin
 {
-	/* One span of a name may be within another: each depth has its own beginning. */
+	/* Spans of one name may be nested, so each depth has its own begin. */
 	self->begin[probeprov, args.name, args.depth] = timestamp;
 }
 

@@ -1,6 +1,6 @@
 /*
- * states.d - how long each domain's vCPUs run, wait for a physical CPU, and are blocked, in ns: a
- * distribution each, of the stretches between one change of state and the next.
+ * states.d - how long each domain's vCPUs run, wait for a physical CPU, and are blocked, in ns: one
+ * distribution each, of the intervals between two changes of state.
  *
  *	ringside script -s examples/scripts/states.d --on XENTRACE-FILE
  *

@@ -1,5 +1,5 @@
 /*
- * waits.d - from a vCPU's wake to its first moment on a physical CPU, in ns, by domain.
+ * waits.d - time from a vCPU's wake-up to its next run on a physical CPU, in ns, by domain.
  *
  *	ringside script -s examples/scripts/waits.d --on XENTRACE-FILE
  */

@@ -13,14 +13,15 @@
 
 RS_C_BEGIN
 
-/* Keeps the compiler from moving memory accesses across. Orders a thread with its own handlers. */
+/* Keeps the compiler from moving memory accesses across this point. Orders a thread with its own
+ * handlers. */
 #define rs_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 #if defined(__x86_64__)
 
 /*
  * Returns the TSC by RDTSC (SDM vol. 2), which does not serialise; successive reads on one
- * processor never go back. The halves are combined at once in RDX, because the claim that follows
+ * processor never go back. The halves are first combined in RDX, because the claim that follows
  * needs RAX, which would otherwise have to be saved.
  */
 static inline uint64_t rs_tsc(void)

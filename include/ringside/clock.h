@@ -47,8 +47,8 @@ struct rs_error *rs_clock_init(struct rs_clock *clock);
  */
 struct rs_error *rs_clock_host(struct rs_clock *clock);
 
-/* Measures a measured frequency again, over the time since the origin, which should be a second or
- * more. Returns whether the frequency changed. */
+/* Repeats the measurement of a measured frequency, over the time since the origin, which should be
+ * a second or more. Returns whether the frequency changed. */
 bool rs_clock_refine(struct rs_clock *clock);
 
 /* Initialises a guest's clock, which is the host's plus offset cycles, known to within
@@ -63,7 +63,7 @@ void rs_clock_guest(const struct rs_clock *host, const char *name, int64_t offse
  */
 struct rs_error *rs_clock_monotonic(const struct rs_clock *host, struct rs_clock *clock);
 
-/* Returns how far, in ns, the two clocks have drifted apart by now: host minus monotonic. */
+/* Returns how far, in ns, the two clocks have drifted apart: host minus monotonic. */
 int64_t rs_clock_monotonic_drift(const struct rs_clock *host, const struct rs_clock *clock);
 
 /* Returns the present time as a stamp of this clock. */

@@ -15,7 +15,7 @@
  *		...
  *
  * A record carries ids. Each text exists once, in a site in the section rs_sites, and gets its
- * number when the program starts, so tracing neither formats, copies nor looks up texts.
+ * number when the program starts, so tracing does not format, copy or look up texts.
  *
  * Cost: a disabled class takes one load and one branch; with RS_TRACE_OFF defined, nothing is
  * compiled in. A record takes a stamp, a claim on the ring, and its stores, without a lock or a
@@ -61,6 +61,7 @@ enum {
 enum rs_site_kind {
 	RS_SITE_NAME = 1,  /* text is a name */
 	RS_SITE_EVENT = 2, /* text is an event's declaration; see rs_schema_declare() */
+	RS_SITE_SPAN = 3,  /* text is the name of a span that has an argument */
 };
 
 /* The layout is shared with the host, which reads a guest's table: see guest_abi.h. */
@@ -69,9 +70,11 @@ struct rs_site {
 	uint32_t len;
 	uint32_t kind;
 	uint32_t id; /* rs_site_id(), assigned at start; 0 before */
+	/* For the emitter, which may keep the upper half of its records' header word here and load
+	 * both words in one access. Readers ignore it. */
 	uint32_t reserved;
 };
-RS_STATIC_ASSERT(sizeof(struct rs_site) == 24, "sites stand in an array");
+RS_STATIC_ASSERT(sizeof(struct rs_site) == 24, "sites are an array");
 
 /* Returns the id of the n-th site, counted from 1. The id of an event's site is the complete record
  * id. */
@@ -105,22 +108,32 @@ struct rs_span_scope {
 	uint32_t name;
 };
 
+/* Puts a struct rs_span as two words. From its members gcc makes a vector, which costs more, and in
+ * C not the same as in C++. */
+static inline __attribute__((always_inline)) void rs_span_put(uint64_t id, uint32_t name,
+							      uint32_t depth, uint64_t arg)
+{
+	const uint64_t words[2] = { (uint64_t)depth << 32 | name, arg };
+
+	RS_STATIC_ASSERT(sizeof(words) == sizeof(struct rs_span) &&
+				 offsetof(struct rs_span, depth) == 4 &&
+				 offsetof(struct rs_span, arg) == 8,
+			 "little endian");
+	rs_emit(id, words, sizeof(words));
+}
+
 static inline __attribute__((always_inline)) void rs_span_begin(uint32_t name, uint64_t arg)
 {
 	uint32_t depth = RS_THIS_PRODUCER()->depth++;
 
-	const struct rs_span span = { name, depth, arg };
-
-	rs_emit(RS_ID_SPAN_BEGIN, &span, sizeof(span));
+	rs_span_put(RS_ID_SPAN_BEGIN, name, depth, arg);
 }
 
 static inline __attribute__((always_inline)) void rs_span_end(uint32_t name, uint64_t arg)
 {
 	uint32_t depth = --RS_THIS_PRODUCER()->depth;
 
-	const struct rs_span span = { name, depth, arg };
-
-	rs_emit(RS_ID_SPAN_END, &span, sizeof(span));
+	rs_span_put(RS_ID_SPAN_END, name, depth, arg);
 }
 
 static inline __attribute__((always_inline)) void rs_span_scope_end(struct rs_span_scope *scope)
@@ -210,15 +223,16 @@ typedef uint32_t rs_c_name;
 
 /*
  * RS_SPAN_SITE defines the site of a span in the section of sites; RS_SPAN_ID returns its id, which
- * the caller tests. In C++ a span may be in an inline function or a template, whose variables
- * compilers refuse to put there, or silently do not. So there the assembler writes the site, and
- * RS_SPAN_ID does both; each copy of an inlined span has a site of its own. The load clears the
- * upper half of rs_id_; compilers do not know that of assembler, and would clear it again.
+ * the caller tests. In C++ a span may be in an inline function or a template. Some compilers refuse
+ * to put the variables of these into the section; others ignore the request. So the assembler
+ * writes the site, and RS_SPAN_ID does both; each copy of an inlined span has a site of its own.
+ * The load clears the upper half of rs_id_; compilers cannot detect that in assembler code, and
+ * would clear it again.
  */
 #ifdef __cplusplus
 RS_STATIC_ASSERT(offsetof(struct rs_site, id) == 16, "the words below");
-#define RS_SPAN_SITE(variable, string) ((void)0)
-#define RS_SPAN_ID(variable, string)                                                               \
+#define RS_SPAN_SITE(variable, kind, string) ((void)0)
+#define RS_SPAN_ID(variable, kind, string)                                                         \
 	__extension__({                                                                            \
 		uint64_t rs_id_;                                                                   \
 		__asm__ volatile(".pushsection rs_sites,\"aw\",%%progbits\n\t"                     \
@@ -228,23 +242,22 @@ RS_STATIC_ASSERT(offsetof(struct rs_site, id) == 16, "the words below");
 				 ".popsection\n\t" RS_ARCH_LOAD_WORD("991b+16", "0")              \
 				 : "=r"(rs_id_)                                                    \
 				 : "i"((const char *)(string)), "i"(sizeof(string) - 1),           \
-				   "i"(RS_SITE_NAME));                                             \
+				   "i"(kind));                                                     \
 		if (rs_id_ >> 32)                                                                  \
 			__builtin_unreachable();                                                   \
 		(uint32_t)rs_id_;                                                                  \
 	})
 #else
-#define RS_SPAN_SITE(variable, string) RS_SITE(variable, RS_SITE_NAME, string)
-#define RS_SPAN_ID(variable, string)   variable.id
+#define RS_SPAN_SITE(variable, kind, string) RS_SITE(variable, kind, string)
+#define RS_SPAN_ID(variable, kind, string)   variable.id
 #endif
 
-/* Opens a span with an argument, which ends when control leaves the enclosing block in any way. */
-#define RS_SPAN_ARG(class, string, value)                                                          \
-	RS_SPAN_SITE(RS_PASTE(rs_span_site_, __LINE__), string);                                   \
+#define RS_SPAN_OPEN_(kind, class, string, value)                                                  \
+	RS_SPAN_SITE(RS_PASTE(rs_span_site_, __LINE__), kind, string);                             \
 	struct rs_span_scope RS_PASTE(rs_span_scope_, __LINE__)                                    \
 		__attribute__((cleanup(rs_span_scope_end), unused)) = {                            \
 			RS_CLASS_ON(class)                                                         \
-				? RS_SPAN_ID(RS_PASTE(rs_span_site_, __LINE__), string)            \
+				? RS_SPAN_ID(RS_PASTE(rs_span_site_, __LINE__), kind, string)      \
 				: 0                                                                \
 		};                                                                                 \
 	RS_SPAN_GUARD(RS_PASTE(rs_span_guard_, __LINE__), RS_PASTE(rs_span_scope_, __LINE__).name) \
@@ -253,12 +266,16 @@ RS_STATIC_ASSERT(offsetof(struct rs_site, id) == 16, "the words below");
 
 #else
 
-#define RS_EMIT(symbol, ...)		  ((void)0)
-#define RS_SPAN_ARG(class, string, value) ((void)0)
+#define RS_EMIT(symbol, ...)			  ((void)0)
+#define RS_SPAN_OPEN_(kind, class, string, value) ((void)0)
 
 #endif
 
-#define RS_SPAN(class, string) RS_SPAN_ARG(class, string, 0)
+/* Opens a span, which ends when control leaves the enclosing block in any way. */
+#define RS_SPAN(class, string) RS_SPAN_OPEN_(RS_SITE_NAME, class, string, 0)
+
+/* Opens a span with an argument of 64 bits. Readers show the argument even if it is 0. */
+#define RS_SPAN_ARG(class, string, value) RS_SPAN_OPEN_(RS_SITE_SPAN, class, string, value)
 
 /* Opens a span with the function's name, which ends on every return. Place it first in the
  * function. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Errors of the host libraries. NULL is success; the caller owns any other value and frees it with
- * rs_error_free(). An error is a message that says where it occurred, with the context that each
- * caller added. The command prints it once.
+ * rs_error_free(). An error is a message with the place where it occurred, and the context that
+ * each caller added. The command prints it once.
  */
 #ifndef RINGSIDE_ERROR_H
 #define RINGSIDE_ERROR_H
@@ -15,7 +15,7 @@ enum rs_code {
 	RS_FAILED,  /* an operation failed: a file, the kernel, a device */
 	RS_USAGE,   /* the caller's request names something that does not exist, or is invalid */
 	RS_DAMAGED, /* the input is damaged or cut; the part before the damage is valid */
-	RS_ABSENT,  /* this machine lacks something; the message says what and how to get it */
+	RS_ABSENT,  /* this machine lacks a requirement; the message names it and the remedy */
 	RS_NO_MEMORY,
 };
 

@@ -15,7 +15,7 @@
  *		  RS_GUEST_RING_BYTES of records or, if the host does not answer, per
  *		  RS_GUEST_ASK_EVERY records lost.
  *	shared	  the host reads the ring while the guest runs: no exit. A full ring drops and
- *		  counts. A VMM need not know of it: `ringside record --guest-memory`.
+ *		  counts. The VMM needs no support for it: `ringside record --guest-memory`.
  *	keep	  the host does not read it: no exit. A full ring drops its oldest quarter; its
  *		  content can be recovered after the guest's end (guest_log.h).
  *
@@ -86,7 +86,7 @@ struct rs_guest_config {
 	enum rs_guest_hand_over hand_over;
 	uint32_t mask;	 /* classes to enable; 0 means all */
 	uint64_t to_gpa; /* add to a guest-virtual address to get its guest-physical one */
-	bool own_this;	 /* the guest defines RS_GUEST_THIS(): leave %gs (TPIDR_EL1) alone */
+	bool own_this;	 /* the guest defines RS_GUEST_THIS(): do not change %gs (TPIDR_EL1) */
 };
 
 enum rs_guest_status {
@@ -103,7 +103,8 @@ extern struct rs_guest_area rs_guest_area;
 void rs_guest_start(const struct rs_guest_config *config, struct rs_site *begin,
 		    struct rs_site *end);
 
-/* The guest program's own sites. Weak, because a guest without sites has no such section. */
+/* The guest program's own sites. The symbols are weak, because a guest without sites has no such
+ * section. */
 extern struct rs_site __start_rs_sites[] __attribute__((weak, visibility("hidden")));
 extern struct rs_site __stop_rs_sites[] __attribute__((weak, visibility("hidden")));
 
@@ -114,8 +115,9 @@ static inline void rs_guest_init(const struct rs_guest_config *config)
 	rs_guest_start(config, __start_rs_sites, __stop_rs_sites);
 }
 
-/* Creates the ring of vCPU number vcpu in bytes of memory and, with a doorbell, registers it. Runs
- * on that vCPU. Sets the %gs base (or TPIDR_EL1), unless the guest defines RS_GUEST_THIS(). */
+/* Creates the ring of a vCPU in bytes of memory and, with a doorbell, registers it. vcpu is the
+ * VMM's number of it. Runs on that vCPU. Sets the %gs base (or TPIDR_EL1), unless the guest defines
+ * RS_GUEST_THIS(). */
 enum rs_guest_status rs_guest_vcpu_init(uint32_t vcpu, void *ring, uint64_t bytes);
 
 /*

@@ -9,8 +9,8 @@
  *	RS_DOORBELL_STACK	of a struct rs_guest_stack: write this vCPU's stack there now
  *
  * Shared: no doorbell. The host finds the area at a known address (the symbol rs_guest_area, or one
- * on which the VMM and the guest agreed), or looks for the magic at the beginning of each page of
- * the guest's RAM. With either hand-over, a ring is valid once its magic is set.
+ * on which the VMM and the guest agreed), or searches for the magic at the beginning of each page
+ * of the guest's RAM. With either hand-over, a ring is valid once its magic is set.
  */
 #ifndef RINGSIDE_GUEST_ABI_H
 #define RINGSIDE_GUEST_ABI_H
@@ -38,6 +38,7 @@ RS_C_BEGIN
 /* A site as the host reads it: struct rs_site of emit.h. */
 #define RS_GUEST_SITE_NAME  1u
 #define RS_GUEST_SITE_EVENT 2u
+#define RS_GUEST_SITE_SPAN  3u
 struct rs_guest_site {
 	uint64_t text; /* address in the guest; see to_gpa */
 	uint32_t len;

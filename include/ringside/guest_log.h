@@ -13,9 +13,9 @@
  * the VM. The area (guest_abi.h) holds its address for the host. rs_guest_log_start() copies the
  * early lines to it, and releases the early buffer to the guest.
  *
- * Any vCPU may log, and so may its exception and interrupt handlers in the middle of that. If the
- * guest traces, a vCPU logs after its rs_guest_vcpu_init(). A line goes to the lane of its vCPU; if
- * RS_CLASS_log is on, it is also an event.
+ * Any vCPU may log, and so may its exception and interrupt handlers, even in the middle of another
+ * log call. If the guest traces, a vCPU logs after its rs_guest_vcpu_init(). A line goes to the
+ * lane of its vCPU; if RS_CLASS_log is on, it is also an event.
  */
 #ifndef RINGSIDE_GUEST_LOG_H
 #define RINGSIDE_GUEST_LOG_H
@@ -71,15 +71,15 @@ struct rs_guest_log_config {
 
 /*
  * Attaches the log to its memory. Runs on the boot vCPU before others log. The lines of an earlier
- * run stay there for the host to recover. Returns RS_GUEST_BAD_RING if the memory is too small, or
- * both its halves hold unrecovered lines; lines then stay early ones.
+ * run stay there, and the host can recover them. Returns RS_GUEST_BAD_RING if the memory is too
+ * small, or both its halves hold unrecovered lines; lines then stay early ones.
  */
 enum rs_guest_status rs_guest_log_start(const struct rs_guest_log_config *config);
 
 /*
- * Trace rings that survive the VM and are recovered with the lines: what is in them are the records
- * that the host has not drained. With RS_GUEST_KEEP the host drains nothing, and a full ring drops
- * its oldest records.
+ * Trace rings that survive the VM and are recovered with the lines. They hold the records that the
+ * host has not drained. With RS_GUEST_KEEP the host drains nothing, and a full ring drops its
+ * oldest records.
  *
  * rs_guest_log_rings() runs once, after rs_guest_init() and rs_guest_log_start(), for the given
  * number of vCPUs; name is that of the guest, and must stay valid. rs_guest_log_vcpu_init()

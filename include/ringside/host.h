@@ -45,15 +45,15 @@ struct rs_host_options {
 	void *vcpu_ctx;		      /* of the two callbacks that follow */
 	/*
 	 * Reads the registers of a vCPU: on that vCPU's thread at an exit, or on any thread while
-	 * the vCPU is stopped. At other times a vCPU's registers are in its processor, and what a
-	 * hypervisor returns is not of one instruction. Returns false if it cannot read them. NULL:
-	 * the VMM gives no registers.
+	 * the vCPU is stopped. At other times a vCPU's registers are in its processor, and the
+	 * values that a hypervisor returns are not all from one instruction. Returns false if it
+	 * cannot read them. NULL: the VMM provides no registers.
 	 */
 	bool (*registers)(void *ctx, uint32_t vcpu, struct rs_x86_regs *regs);
 	/*
 	 * Unwinds a vCPU that rings a doorbell, which is stopped: writes up to max guest-virtual
 	 * addresses, innermost first, as the event stack::sample has them, and its by_fp. Returns
-	 * how many; 0 if it cannot. NULL: guests that ask for stacks get none.
+	 * how many; 0 if it cannot. NULL: guests that request stacks get none.
 	 */
 	uint32_t (*unwind)(void *ctx, uint32_t vcpu, uint64_t *frames, uint32_t max,
 			   uint64_t *by_fp);
@@ -71,15 +71,17 @@ void rs_host_guest_destroy(struct rs_host_guest *guest);
 void rs_host_set_tsc_offset(struct rs_host_guest *guest, uint32_t vcpu, int64_t offset,
 			    uint64_t error_cycles);
 
-/* Sets the address of the area, for the shared hand-over. Each drain polls until the area is
- * there. If it never is, rs_recorder_remove_guest() or rs_recorder_close() returns RS_ABSENT. */
+/* Sets the guest-physical address of the area, for the shared hand-over: the address of the symbol
+ * rs_guest_area in the guest. Each drain polls until the area is there. If it never is,
+ * rs_recorder_remove_guest() or rs_recorder_close() returns RS_ABSENT. */
 void rs_host_set_area(struct rs_host_guest *guest, uint64_t gpa);
 
 /*
  * Serves a doorbell with the OUT's EAX and RCX. RS_DOORBELL_REGISTER finds the vCPU's ring.
  * RS_DOORBELL_FULL does nothing here: the drain at this exit makes room. RS_DOORBELL_STACK writes
  * the vCPU's stack to the guest's memory. Returns RS_DAMAGED, once, if the guest's area, ring or
- * block for stacks is invalid; the VMM may continue. Returns RS_USAGE if EAX is no valid request.
+ * block for stacks is invalid; the VMM may continue. Returns RS_USAGE if EAX is not a valid
+ * request.
  */
 struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, uint32_t eax,
 				  uint64_t rcx);

@@ -21,7 +21,7 @@
  *	RS_KIT_EXPORT_TYPED(longer, "whether the first text is longer", RS_KIT_BOOL, RS_KIT_TEXT,
  *			    RS_KIT_TEXT);
  *
- * One function runs at a time on a vCPU; several vCPUs may run the same one at once.
+ * One function runs at a time on a vCPU; several vCPUs may run the same one at the same time.
  */
 #ifndef RINGSIDE_KIT_H
 #define RINGSIDE_KIT_H
@@ -41,16 +41,16 @@ struct rs_kit_args {
 	uint32_t bytes[RS_KIT_ARGS_MAX]; /* of texts, without the NUL, and bytes */
 };
 
-/* Exports a function of this file to the host, by its name or by another, with exactly n integers
- * as arguments, and an integer as its result. */
+/* Exports a function of this file to the host, under its own or another name, with exactly n
+ * integers as arguments, and an integer as its result. */
 #define RS_KIT_EXPORT(symbol, n, help_text) RS_KIT_EXPORT_AS(#symbol, symbol, n, help_text)
 #define RS_KIT_EXPORT_AS(as_name, symbol, n, help_text)                                            \
 	RS_STATIC_ASSERT((n) <= RS_KIT_ARGS_MAX, "too many arguments");                            \
 	RS_KIT_EXPORT_ENTRY(as_name, symbol, n, help_text, RS_KIT_INT, RS_KIT_INT, RS_KIT_INT,     \
 			    RS_KIT_INT, RS_KIT_INT, RS_KIT_INT, RS_KIT_INT)
 
-/* The same with a type (RS_KIT_) of the result and of each argument. A function with a text or
- * bytes as its result returns rs_kit_return_text() or rs_kit_return_bytes(); with a float,
+/* Exports a function with a type (RS_KIT_) of the result and of each argument. A function with a
+ * text or bytes as its result returns rs_kit_return_text() or rs_kit_return_bytes(); with a float,
  * rs_kit_return_float(). */
 #define RS_KIT_EXPORT_TYPED(symbol, help_text, result_type, ...)                                   \
 	RS_KIT_EXPORT_ENTRY(#symbol, symbol, sizeof((uint8_t[]){ 0, ##__VA_ARGS__ }) - 1,          \
@@ -81,8 +81,8 @@ static inline const uint8_t *rs_kit_bytes_of(const struct rs_kit_args *args, uin
 
 /*
  * Copies the result of the function that runs on this vCPU for the host; the function returns what
- * these return. If the output (RS_KIT_BUFFER_BYTES less the message's head) has no room for it, the
- * call is refused.
+ * these return. If the result does not fit the output (RS_KIT_BUFFER_BYTES less the message's
+ * head), the call is refused.
  */
 uint64_t rs_kit_return_text(const char *text);
 uint64_t rs_kit_return_bytes(const void *data, uint32_t bytes);
@@ -136,9 +136,9 @@ static inline struct rs_kit_value rs_kit_float(double value)
 
 /*
  * Calls a function of the host. Set the type of *result to the expected one; a text or bytes in it
- * are valid until the next such call, or until the function that runs on this vCPU returns. A
- * result of NULL ignores the host's. Returns false if the host has no such function, it has other
- * types of arguments or result, or a buffer lacks the room.
+ * are valid until the next such call, or until the function that runs on this vCPU returns. If
+ * result is NULL, the host's result is discarded. Returns false if the host has no such function,
+ * it has other types of arguments or result, or a buffer is too small.
  */
 bool rs_kit_call_host(const char *name, const struct rs_kit_value *args, uint32_t n,
 		      struct rs_kit_value *result);
@@ -153,7 +153,7 @@ __attribute__((noreturn)) void rs_kit_panic(const char *why);
 
 /*
  * A guest that calls malloc(), calloc(), realloc(), free(), aligned_alloc() or posix_memalign() and
- * has none of its own gets the kit's, which all vCPUs share; exception handlers may not call them.
+ * does not define it gets the kit's, which all vCPUs share; exception handlers may not call them.
  * They have RS_KIT_HEAP_BYTES of the image, unless the guest gives them other memory, before their
  * first call.
  */

@@ -60,7 +60,7 @@ RS_STATIC_ASSERT(sizeof(struct rs_kit_call) == 8, "both sides");
 
 /* Types of arguments and results, those of Hyperlight's guest functions; an integer is one type. */
 enum rs_kit_type {
-	RS_KIT_VOID = 1, /* of a result: there is none */
+	RS_KIT_VOID = 1, /* only for a result: no value */
 	RS_KIT_INT = 2,	 /* 64 bits */
 	RS_KIT_BOOL = 3,
 	RS_KIT_FLOAT = 4, /* an IEEE 754 binary64 */
@@ -71,8 +71,8 @@ enum rs_kit_type {
 struct rs_kit_value {
 	uint32_t type;	/* RS_KIT_ */
 	uint32_t bytes; /* of a text, without its NUL, or of bytes */
-	/* The integer; 0 or 1; the bits of the float. Of a text or bytes where they are: in a
-	 * message from its begin, elsewhere in the address space. */
+	/* The integer; 0 or 1; the bits of the float. For a text or bytes, their place: in a
+	 * message an offset from its beginning, elsewhere an address. */
 	uint64_t v;
 };
 RS_STATIC_ASSERT(sizeof(struct rs_kit_value) == 16, "both sides");
@@ -85,8 +85,9 @@ struct rs_kit_message {
 };
 RS_STATIC_ASSERT(sizeof(struct rs_kit_message) == 104, "both sides");
 
-/* Returns whether a message is complete and its values are within it. room is what was read or can
- * be. The other side must not be able to change it any more. */
+/* Returns whether a message is complete and its values are within it. room is the number of bytes
+ * that were read, or that can be read. The other side must not be able to change the message any
+ * more. */
 static inline int rs_kit_message_valid(const struct rs_kit_message *message, uint64_t room)
 {
 	if (room < sizeof(*message) || message->bytes < sizeof(*message) || message->bytes > room ||
@@ -118,7 +119,7 @@ enum rs_kit_hand_over {
 		3, /* the host does not read the rings; recovery reads them from the log's memory */
 };
 
-/* One per vCPU, in memory that the host provides. */
+/* There is one per vCPU, in memory that the host provides. */
 struct rs_kit_boot {
 	uint64_t magic;
 	uint32_t version;
@@ -162,7 +163,7 @@ struct rs_kit_host_call {
 	uint32_t result;       /* the type that the guest expects; RS_KIT_VOID: it ignores any */
 	uint64_t args;	       /* a struct rs_kit_message */
 	uint64_t answer;       /* where the host writes the result's ... */
-	uint32_t answer_bytes; /* ... in so much room; 0 if it is ignored */
+	uint32_t answer_bytes; /* ... in this much room; 0 if it is ignored */
 	uint32_t status;       /* of the answer */
 };
 RS_STATIC_ASSERT(sizeof(struct rs_kit_host_call) == 40, "both sides");

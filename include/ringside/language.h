@@ -3,8 +3,8 @@
 #ifndef RINGSIDE_LANGUAGE_H
 #define RINGSIDE_LANGUAGE_H
 
-/* Of a function that inline functions call: C++ needs no landing pad for it, so that an inlined
- * span has the instructions that it has in C. */
+/* Marks a function that inline functions call. C++ then needs no landing pad for it, so an inlined
+ * span has the same instructions as in C. */
 #define RS_NOTHROW __attribute__((nothrow))
 
 /* RS_C_BEGIN and RS_C_END enclose the declarations of a header: they have C's linkage. */

@@ -2,13 +2,13 @@
 /*
  * Rings that a recorder lends to running programs by id, as ACRN's trace module gives its
  * hypervisor a ring for each physical CPU. The reader (the lender) creates the rings, lends them,
- * reclaims them, and removes them at its end. The writer (the borrower) runs on without rings until
- * the next lender comes.
+ * reclaims them, and removes them at its end. The writer (the borrower) continues without rings
+ * until the next lender starts.
  *
  *	PATH, the board                                     PATH.0, PATH.1, ...
  *	| head | place 0 | place 1 | ... |  64 bytes each   the rings (sbuf.h), while they are lent
  *
- * The first lender or borrower creates the board, which then stays. A place has:
+ * The first lender or borrower creates the board, which then stays. A place has two words:
  *
  *	`lent` odd: there is a ring, and each odd number is another one. The lender's.
  *	`busy`: the borrower is within a put. The borrower's.
@@ -20,8 +20,8 @@
  *
  * Trust: the lender and its borrowers are processes of one user, or the lender is root's. Both
  * refuse links, and a board or ring that belongs to another user or that others can write to
- * (ring.h). A lender trusts nothing that it reads: a borrower that never ends its put can delay it
- * only up to its patience.
+ * (ring.h). A lender trusts nothing that it reads. A borrower that never ends its put can delay the
+ * lender only up to its patience.
  *
  * PATH may be shm:NAME (ring.h).
  */
@@ -49,7 +49,7 @@ struct rs_lend_board {
 	struct rs_lend_place places[RS_LEND_IDS_MAX];
 };
 RS_STATIC_ASSERT(sizeof(struct rs_lend_place) == 64, "a cache line of its own");
-RS_STATIC_ASSERT(offsetof(struct rs_lend_board, places) == 64, "as said above");
+RS_STATIC_ASSERT(offsetof(struct rs_lend_board, places) == 64, "as drawn above");
 
 /* ---- the borrower --------------------------------------------------------------------------- */
 
@@ -77,16 +77,16 @@ void rs_lent_close(struct rs_lent *lent); /* NULL is ignored */
 void rs_lent_refresh(struct rs_lent *lent, uint32_t now);
 
 /* Puts a record of one slot. Returns false if nothing is lent (counted in dropped), or the ring is
- * full (the ring counts and reports the loss). Not for code that a handler interrupts if that
- * handler puts too. */
+ * full (the ring counts and reports the loss). Do not call it in code that a handler may interrupt
+ * if that handler puts too. */
 static inline bool rs_lent_put(struct rs_lent *lent, const struct rs_slot *slot)
 {
 	struct rs_lend_place *place = lent->place;
 	uint32_t now;
 	bool kept = false;
 
-	/* The barrier in rs_lender_reclaim() orders this store and the next load, if a lender is
-	 * there. */
+	/* The barrier in rs_lender_reclaim() orders this store and the next load, if there is a
+	 * lender. */
 	__atomic_store_n(&place->busy, 1, __ATOMIC_RELAXED);
 	rs_signal_fence();
 	/* Pairs with the release in rs_lender_lend(). */

@@ -3,7 +3,7 @@
  * Logging for a VMM, a hypervisor's user side, or any C program: lines of text at six levels, to
  * the console and into rings in memory that survives the program. `ringside log` collects them.
  *
- *	RS_LOG(INFO, "vCPU %u is up", vcpu);		// kept, before there is a memory too
+ *	RS_LOG(INFO, "vCPU %u is up", vcpu);		// kept, even before the log has its memory
  *	rs_log_start(&(struct rs_log_options){ .path = "shm:myvmm" }, &left);
  *	RS_LOG(ERROR, "no MSR %#x", msr);
  *
@@ -13,7 +13,7 @@
  * included.
  *
  * Before rs_log_start(), lines go to an early buffer of the program, which rs_log_start() copies
- * and frees. A line for the memory is also an event of RS_CLASS_log, if the program traces
+ * and frees. A line for the memory also becomes an event of RS_CLASS_log, if the program traces
  * (trace.h).
  *
  * After fork(), the child logs only to the console; the parent continues.
@@ -59,9 +59,9 @@ void rs_log_thread(const char *name);
 void rs_log_set_level(enum rs_log_sink sink, uint32_t level);
 
 struct rs_log_options {
-	/* The memory: a file, or shm:NAME (ring.h says where that is), which is created if it does
-	 * not exist. NULL: shm:ringside-log-PROGRAM. An existing memory keeps its size and lanes.
-	 * RS_FAILED: it is a link, another user's file, or a file that others can write to. */
+	/* The memory: a file, or shm:NAME (see ring.h), which is created if it does not exist.
+	 * NULL: shm:ringside-log-PROGRAM. An existing memory keeps its size and lanes. RS_FAILED:
+	 * it is a link, another user's file, or a file that others can write to. */
 	const char *path;
 	const char *name;     /* of the program; NULL: the kernel's name */
 	uint64_t bytes;	      /* of both halves; 0: RS_LOG_BYTES */
@@ -72,7 +72,7 @@ struct rs_log_options {
 	const char *last;
 };
 
-/* What earlier runs left, and what recovery made of it. */
+/* What earlier runs left, and the result of its recovery. */
 struct rs_log_left {
 	uint32_t runs;	  /* that left something */
 	uint32_t orderly; /* runs that ended in order, but were not collected completely */
@@ -83,7 +83,7 @@ struct rs_log_left {
 	uint64_t records; /* of traces, recovered */
 	uint32_t damaged; /* lanes, rings or heads that are invalid */
 	char file[1024];  /* the last file written; empty: none */
-	char remark[256]; /* a problem in words; empty: none */
+	char remark[256]; /* a message about a problem; empty: none */
 };
 
 /*
@@ -101,8 +101,8 @@ void rs_log_stop(void);
  * Recovers what ended runs left in the memory at path: lines to DIRECTORY/NAME_last.N, traces to
  * the trace directory DIRECTORY/NAME_last.N.trace, N counting up; if there are more than `files`
  * (0: no limit), removes the oldest. Follows no link in DIRECTORY. Frees the half last; if the
- * process is killed before that, the next recovery starts anew, and no file repeats a line. Leaves
- * a run in progress alone.
+ * process is killed before that, the next recovery starts again, and no file repeats a line. Does
+ * not touch a run in progress.
  */
 struct rs_error *rs_log_recover(const char *path, const char *directory, uint32_t files,
 				struct rs_log_left *left);

@@ -9,12 +9,12 @@
  *
  *	lane:  | sbuf header | element 0 | ... | element n - 1 | control | tag 0 | ... | tag n - 1 |
  *
- * One half is in use; the other is free, or keeps what the last run left. The head's `bytes`,
+ * One half is in use; the other is free, or keeps the content of the last run. The head's `bytes`,
  * `lanes` and `trace_bytes` determine where the lanes are; no offset is stored.
  *
  * A lane is ACRN's log ring (struct shared_buf, LOG_ENTRY_SIZE 80): a line of up to 320 bytes takes
  * 1 to 4 adjacent elements, the last one padded with NULs. It is in overwrite mode; head and tail
- * are kept for ACRN's tools, which may read them when nothing writes. ACRN uses a lock; here each
+ * are kept for ACRN's tools, which may read them while no writer runs. ACRN uses a lock; here each
  * element has a tag instead:
  *
  *	state   63..16 number of the element, from 1   15..12 kind   7..4 part  3..1 parts-1  0 cut
@@ -26,7 +26,7 @@
  *
  * Any number of threads, CPUs, and signal or exception handlers put into one lane at the same time
  * without waiting. If a put finds that one of its slots is still being written, by a put that was
- * interrupted a whole lap ago, it marks its claim as VOID and reserves anew; after RS_LOG_TRIES
+ * interrupted a whole lap ago, it marks its claim as VOID and reserves again; after RS_LOG_TRIES
  * attempts it drops the line and counts it. No line is ever torn, and a writer that is killed at
  * any point leaves at most one line, in WRITING, which readers reject.
  *
@@ -184,7 +184,7 @@ enum rs_sbuf_status rs_log_head_create(void *mem, uint64_t bytes, uint32_t lanes
 				       uint64_t trace_bytes, struct rs_log_layout *layout);
 
 /*
- * Settles the halves of ended runs: each becomes LAST, or FREE if all of it was collected. The
+ * Sets the state of the halves of ended runs: LAST, or FREE if the whole half was collected. The
  * caller logs, or holds the writer's lock.
  */
 void rs_log_settle(struct rs_log_head *head, const struct rs_log_layout *layout);
@@ -255,8 +255,8 @@ static inline uint64_t rs_log_us(uint64_t tsc, uint64_t origin, uint64_t us_mult
 	return tsc > origin ? (uint64_t)(((unsigned __int128)(tsc - origin) * us_mult) >> 64) : 0;
 }
 
-/* Returns 2^64 / cycles per µs, or 0 if the frequency is unknown. Divides by hand, because a guest
- * has no 128-bit division. */
+/* Returns 2^64 / cycles per µs, or 0 if the frequency is unknown. It has its own division, because
+ * a guest has no 128-bit division. */
 static inline uint64_t rs_log_us_mult(uint64_t freq_hz)
 {
 	uint64_t left = 1000000, mult = 0;
@@ -278,7 +278,7 @@ bool rs_log_lane_put(const struct rs_log_lane *lane, struct rs_log_line_buffer *
 
 enum rs_log_read {
 	RS_LOG_READ_LINE,
-	RS_LOG_READ_EMPTY, /* nothing more now */
+	RS_LOG_READ_EMPTY, /* no further line at present */
 	RS_LOG_READ_BUSY,  /* the next one is being written, or its writer died */
 };
 
@@ -310,8 +310,8 @@ void rs_log_reader_skip(struct rs_log_reader *r);
 /* Stores the reader's position in the ring, for the next collector. */
 void rs_log_reader_done(const struct rs_log_reader *r);
 
-/* Moves all present lines into lanes, in turns. rs_guest_log_start() and rs_log_start() move early
- * lines with it. */
+/* Moves all present lines into lanes, to each in turn. rs_guest_log_start() and rs_log_start() move
+ * early lines with it. */
 void rs_log_move(struct rs_log_reader *from, const struct rs_log_lane *lanes, uint32_t n);
 
 /* ---- reading at rest ----------------------------------------------------------------------- */

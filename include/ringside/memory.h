@@ -28,8 +28,8 @@
  * 1 - exp(-s / interval), as points of a Poisson process in the bytes that a thread or vCPU
  * allocates. A free is recorded if its allocation was.
  *
- * None of the functions allocates, waits or calls the kernel, but the first record of a program's
- * thread. They may not run in a signal or exception handler that interrupted one of them.
+ * None of the functions allocates, waits or calls the kernel, except at the first record of a
+ * program's thread. They may not run in a signal or exception handler that interrupted one of them.
  */
 #ifndef RINGSIDE_MEMORY_H
 #define RINGSIDE_MEMORY_H
@@ -48,7 +48,7 @@ struct rs_guest_stack; /* guest_abi.h */
 enum rs_stacks {
 	RS_STACKS_NONE,
 	RS_STACKS_FRAMES,
-	RS_STACKS_HOST, /* guests only; frame pointers if the host gives no stack */
+	RS_STACKS_HOST, /* guests only; frame pointers if the host returns no stack */
 };
 
 struct rs_memory_options {
@@ -97,9 +97,9 @@ uint64_t rs_memory_dropped(void);
 
 #define RS_STACK_TAKE(string)                                                                      \
 	do {                                                                                       \
-		RS_SPAN_SITE(rs_stack_site_, string);                                              \
+		RS_SPAN_SITE(rs_stack_site_, RS_SITE_NAME, string);                                \
 		const uint32_t rs_stack_name_ =                                                    \
-			RS_CLASS_ON(stack) ? RS_SPAN_ID(rs_stack_site_, string) : 0;               \
+			RS_CLASS_ON(stack) ? RS_SPAN_ID(rs_stack_site_, RS_SITE_NAME, string) : 0; \
 		if (rs_stack_name_) {                                                              \
 			rs_stack_put_sample(RS_THIS_PRODUCER(), rs_here(),                         \
 					    __builtin_frame_address(0), rs_stack_name_);           \
@@ -115,17 +115,17 @@ uint64_t rs_memory_dropped(void);
 /* ---- for programs and guests -------------------------------------------------------------- */
 
 /*
- * Says how allocations are recorded from here on. Before it, each is recorded, without a stack.
- * Call it after rs_trace_start() or rs_guest_vcpu_init(), while nothing else allocates. Returns
- * false and changes nothing if the depth is above RS_STACK_DEPTH_MAX, or memory that the options
- * need is missing.
+ * Sets how allocations are recorded from here on. Before the call, each is recorded, without a
+ * stack. Call it after rs_trace_start() or rs_guest_vcpu_init(), while nothing else allocates.
+ * Returns false and changes nothing if the depth is above RS_STACK_DEPTH_MAX, or memory that the
+ * options need is missing.
  */
 static inline bool rs_memory_start(const struct rs_memory_options *options)
 {
 	return rs_memory_configure(RS_MEMORY_ON() ? RS_THIS_PRODUCER() : NULL, options);
 }
 
-/* Says where the stack of this thread or vCPU is: addresses [low, high), all of them mapped. */
+/* Sets the bounds of this thread's or vCPU's stack: addresses [low, high), all of them mapped. */
 static inline void rs_memory_stack_range(const void *low, const void *high)
 {
 	struct rs_sbuf_producer *p = RS_THIS_PRODUCER();
@@ -136,7 +136,7 @@ static inline void rs_memory_stack_range(const void *low, const void *high)
 
 #ifndef RS_TRACE_OFF
 
-/* Records an allocation; align is the alignment that was asked for, or 0. Ignores NULL. */
+/* Records an allocation; align is the requested alignment, or 0. Ignores NULL. */
 static inline __attribute__((always_inline)) void rs_memory_alloc(const void *address,
 								  uint64_t size, uint32_t align)
 {

@@ -16,12 +16,12 @@
  *	   overwritten |    what is kept, keep bytes at most  | written next, maybe now
  *
  *	writer: element, then position (release), then tail, head
- *	reader: position (acquire), copies, position again: what is not kept any more, it skips
+ *	reader: position (acquire), copies, position again: skips what is not kept any more
  *
  * The writer stores each word of an element with release, and the reader loads it with acquire. A
  * reader that has loaded a word of an element therefore loads the position at which that element
  * was begun, or a later one, and always detects an element torn by an overrun. head and tail are
- * kept for ACRN's tools, which may read them when nothing writes. The reader stores in `read` what
+ * kept for ACRN's tools, which may read them while no writer runs. The reader stores in `read` what
  * it has consumed. overrun_cnt is the writer's count of unread elements that it overwrote; the
  * count of losses in a reader is exact.
  *
@@ -48,14 +48,15 @@ enum rs_sbuf_status rs_overwrite_create(void *mem, size_t bytes, uint32_t ele_si
 
 /*
  * Checks a header that was copied from shared memory, with the given magic, as rs_sbuf_check()
- * does. A ring of the last boot is not written any more, and may be of either mode: ACRN's have
- * flags 0.
+ * does. A ring of the last boot is not written any more, and may be of either mode, because ACRN's
+ * rings have flags 0.
  */
 enum rs_sbuf_status rs_overwrite_check(const struct rs_sbuf *copy, size_t bytes, uint64_t magic);
 
 /*
- * Marks a ring of either mode that survived its writer as one of the last boot. Before that, it
- * looks like a ring in use. Returns RS_SBUF_NO_MAGIC if it is no ring, or was marked before.
+ * Marks a ring of either mode that survived its writer as one of the last boot. Until then it
+ * cannot be distinguished from a ring in use. Returns RS_SBUF_NO_MAGIC if it is not a ring, or was
+ * marked before.
  */
 enum rs_sbuf_status rs_sbuf_mark_last(void *mem, size_t bytes);
 
@@ -97,7 +98,7 @@ enum rs_sbuf_status rs_overwrite_attach(struct rs_overwrite_reader *r, void *mem
 /*
  * Copies up to n elements to `to`, 8-byte aligned, oldest first. Sets *got to their number, and
  * *lost to the number of elements before them that were overwritten. Returns RS_SBUF_BAD_POSITION
- * if the position is invalid (or the ring was created anew); nothing more can be read then.
+ * if the position is invalid (or the ring was created again); no more can be read then.
  */
 enum rs_sbuf_status rs_overwrite_read(struct rs_overwrite_reader *r, void *to, uint32_t n,
 				      uint32_t *got, uint64_t *lost);

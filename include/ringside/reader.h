@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads a trace directory: its description, and a source of its events. It needs the memory of one
- * packet per stream, whatever the trace's size. Files are read, never mapped, so that a file that
+ * packet per stream, whatever the trace's size. Files are read, never mapped, so a file that
  * shrinks meanwhile causes an error and not a signal.
  */
 #ifndef RINGSIDE_READER_H
@@ -17,19 +17,19 @@ struct rs_trace;
 /* How the recorder left the trace. */
 enum rs_trace_end {
 	RS_TRACE_CLOSED,
-	RS_TRACE_CUT,	    /* the recorder was killed, or could not write on */
+	RS_TRACE_CUT,	    /* the recorder was killed, or could not continue to write */
 	RS_TRACE_RECORDING, /* the recorder is still running */
 	RS_TRACE_REPAIRED,
 };
 
 /*
- * A binary whose events are in a trace. role is "guest", or "program" for one of a program of the
- * host. hash is the hash of its file in hex, by the algorithm hash_name ("blake3", "sha256");
+ * A binary whose events are in a trace. role is "guest", or "program" for a binary of a program of
+ * the host. hash is the hash of its file in hex, by the algorithm hash_name ("blake3", "sha256");
  * both are NULL if it was not computed. build_id is its GNU build-id in hex, or NULL.
  */
 struct rs_trace_binary {
 	const char *role, *path, *hash_name, *hash, *build_id;
-	uint64_t load; /* what its addresses in the trace exceed those of its file by */
+	uint64_t load; /* its addresses in the trace minus those in its file */
 };
 
 /* Opens a trace. Returns RS_USAGE if there is no such directory, or it is not a Ringside trace, and
@@ -39,7 +39,7 @@ void rs_trace_close(struct rs_trace *trace); /* after all its sources */
 
 const char *rs_trace_directory(const struct rs_trace *trace);
 /* Returns the host that was recorded, or the command that recorded; NULL if the trace does not
- * say. */
+ * contain it. */
 const char *rs_trace_host(const struct rs_trace *trace);
 const char *rs_trace_command(const struct rs_trace *trace);
 enum rs_trace_end rs_trace_end_state(const struct rs_trace *trace);
@@ -63,7 +63,7 @@ struct rs_trace_flight {
 const struct rs_trace_flight *rs_trace_flight(const struct rs_trace *trace);
 
 /* Gets the time at which recording ended, which may be long after the last event. Returns false if
- * the trace does not say. */
+ * the trace does not contain it. */
 bool rs_trace_closed(const struct rs_trace *trace, int64_t *at_ns);
 
 /*

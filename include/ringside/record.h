@@ -90,8 +90,8 @@ struct rs_span {
 	uint64_t arg;
 } __attribute__((packed));
 
-/* Returns the depth for a reader. A program that jumped into a span, which ended without a begin,
- * has counted below 0: those spans are at depth 0. */
+/* Returns the depth for a reader. If a program jumped into a span, which then ended without a
+ * begin, its count is below 0; such spans are at depth 0. */
 static inline uint32_t rs_span_depth(const struct rs_span *span)
 {
 	return span->depth > INT32_MAX ? 0 : span->depth;
@@ -143,19 +143,19 @@ struct rs_func {
 #define RS_STACK_DEPTH_MAX 64u /* addresses in a stack */
 
 /*
- * A Xen record in its original form. It precedes the payload that was made from it: in memory, and
+ * A Xen record in its original form. It precedes the payload that was made from it, in memory and
  * in the records of a Xen schema (rs_schema_set_xen()), where its last fields are the context.
  */
 struct rs_xen_record {
 	uint32_t event;	 /* 28 bits */
 	uint8_t n;	 /* words */
-	uint8_t stamped; /* it had a TSC; else it has the previous TSC of its physical CPU */
+	uint8_t stamped; /* it had a TSC; else tsc is the previous one of its physical CPU */
 	/* Of a stored record: its physical CPU, and the domain and vCPU that ran on it; all ones if
 	 * unknown. */
 	uint16_t cpu;
 	/* The words. For WRAP_BUFFER they are stale memory. The n words of a file's CPU_CHANGE are
-	 * followed by its offset in the file and by what was added to the stamps of its CPU, 64
-	 * bits each. */
+	 * followed by its offset in the file and by the correction of its CPU's stamps, 64 bits
+	 * each. */
 	uint32_t words[7];
 	uint16_t dom, vcpu;
 };
@@ -215,7 +215,7 @@ void rs_record_write_lost(void *at, uint64_t cpu_bits, const struct rs_lost *los
 
 /*
  * Puts a record whose last field is a text, which is cut if it is too long. Safe against handlers
- * that do the same. Not inlined; its cost is that of copying the text.
+ * that do the same. Not inlined; its cost is that of the copy.
  */
 bool rs_emit_text(struct rs_sbuf_producer *p, uint64_t id, const void *payload, uint32_t bytes,
 		  const char *text, size_t len);

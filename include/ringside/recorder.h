@@ -22,7 +22,7 @@
 RS_C_BEGIN
 
 struct rs_recorder_options {
-	/* Created; RS_USAGE if it exists and is not empty. NULL: the newest packets stay in
+	/* It is created; RS_USAGE if it exists and is not empty. NULL: the newest packets stay in
 	 * memory. */
 	const char *directory;
 	struct rs_clock clock; /* the host's; its origin is the trace's start */
@@ -44,7 +44,8 @@ struct rs_recorder;
 struct rs_error *rs_recorder_create(const struct rs_recorder_options *options,
 				    struct rs_recorder **recorder);
 
-/* Collects this program's own threads (trace.h), including later ones. */
+/* Collects this program's own threads (trace.h), including later ones. If the recorder writes a
+ * directory, what the threads put before the call is written when it returns. */
 struct rs_error *rs_recorder_add_trace(struct rs_recorder *recorder);
 
 /*
@@ -58,12 +59,12 @@ struct rs_error *rs_recorder_add_guest(struct rs_recorder *recorder, struct rs_h
 				       bool poll);
 
 /*
- * Ends the collection of a guest whose vCPUs do not run any more: drains its rings, and forgets it,
- * so that it and its memory can be destroyed. No call with this guest may be in progress. A later
- * guest of the same program goes on with its streams; so a process that runs one guest after
- * another, however many, needs the memory, the files and the clocks of those that it runs at once.
- * That takes exact TSC offsets. Returns the errors of its rings and of the storage, and RS_USAGE if
- * this recorder does not collect the guest.
+ * Ends the collection of a guest whose vCPUs do not run any more: drains its rings, and drops all
+ * references to it, so that it and its memory can be destroyed. No call with this guest may be in
+ * progress. A later guest of the same program continues its streams. So a process that runs many
+ * guests one after another needs only the memory, the files and the clocks of those that run at the
+ * same time. This requires exact TSC offsets. Returns the errors of its rings and of the storage,
+ * and RS_USAGE if this recorder does not collect the guest.
  */
 struct rs_error *rs_recorder_remove_guest(struct rs_recorder *recorder,
 					  struct rs_host_guest *guest);
@@ -91,8 +92,8 @@ struct rs_recorder_ring {
 	const struct rs_stream *stream; /* its producer: vm, thread, vcpu, cpu, tid */
 };
 
-/* Collects such a ring. Returns RS_DAMAGED if it is not a ring. A ring that breaks later ends
- * alone, and rs_recorder_close() reports it. */
+/* Collects such a ring. Returns RS_DAMAGED if it is not a ring. If a ring breaks later, only that
+ * ring ends, and rs_recorder_close() reports it. */
 struct rs_error *rs_recorder_add_ring(struct rs_recorder *recorder,
 				      const struct rs_recorder_ring *ring);
 
@@ -112,8 +113,8 @@ struct rs_error *rs_recorder_add_stream(struct rs_recorder *recorder, struct rs_
 struct rs_error *rs_recorder_put(struct rs_recorder_stream *stream, uint64_t stamp, uint64_t id,
 				 const void *payload, uint32_t bytes);
 
-/* Declares the thread of a tid in the events of such rings and streams, if possible before they
- * come. Returns RS_USAGE if none of them has this schema. */
+/* Declares the thread of a tid in the events of such rings and streams, if possible before the
+ * events. Returns RS_USAGE if none of them has this schema. */
 struct rs_error *rs_recorder_add_thread(struct rs_recorder *recorder,
 					const struct rs_schema *schema,
 					const struct rs_thread *thread);
@@ -136,7 +137,7 @@ struct rs_recorder_summary {
 	uint64_t lost;
 	uint64_t bytes;
 	uint64_t streams;
-	uint64_t silent_guests; /* added guests of which no ring was ever found; once closed */
+	uint64_t silent_guests; /* added guests of which no ring was ever found; set at the close */
 };
 
 /* Gets the counts so far: records drained from rings, and known losses. */
@@ -145,7 +146,7 @@ void rs_recorder_progress(const struct rs_recorder *recorder, struct rs_recorder
 struct rs_recorder_kept {
 	struct rs_recorder_summary sum;
 	int64_t from_ns, at_ns; /* complete between these; INT64_MIN: from the start */
-	bool short_of_bytes;	/* from_ns is so late for lack of keep_bytes */
+	bool short_of_bytes;	/* keep_bytes, and not keep_ns, determined from_ns */
 };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The registers of a stopped virtual processor, as its VMM hands them over. */
+/* The registers of a stopped virtual processor, as its VMM provides them. */
 #ifndef RINGSIDE_REGISTERS_H
 #define RINGSIDE_REGISTERS_H
 

@@ -2,7 +2,7 @@
 /*
  * sbuf: a ring of fixed-size elements in memory that two parties map, one producer and one
  * consumer. Header and elements are those of ACRN's shared_buf (acrn_common.h: struct shared_buf),
- * so ACRN's tools can read single-slot rings, and this code can read ACRN's.
+ * so ACRN's tools can read single-slot rings, and this code can read ACRN's rings.
  *
  *	memory:  | header, 64 bytes | element 0 | element 1 | ... | element ele_num - 1 |
  *	                               ^ head: the consumer's        ^ tail: the producer's
@@ -119,8 +119,8 @@ struct rs_sbuf_producer {
 	uint64_t reported;	 /* how many of them loss records have reported */
 	uint64_t lost_from;	 /* stamp of the first unreported refusal */
 	uint64_t refused_before; /* the ring's own count when this producer attached */
-	/* Called when the ring is full. Returns true if it made room, and the put should try
-	 * again. */
+	/* Called when the ring is full. Returns true if it may have made room, and the put should
+	 * try again. */
 	bool (*full)(struct rs_sbuf_producer *);
 	uint32_t size;	   /* bytes of elements */
 	uint32_t ele_size; /* bytes */
@@ -247,7 +247,7 @@ static inline bool rs_sbuf_put(struct rs_sbuf_producer *p, const void *element, 
  * call it, and may interrupt it. */
 void rs_sbuf_refuse(struct rs_sbuf_producer *p, uint64_t n);
 
-/* Puts n elements that need not be adjacent, and publishes them at once. Returns how many found
+/* Puts n elements that need not be adjacent, and publishes them together. Returns how many found
  * room. */
 uint32_t rs_sbuf_put_many(struct rs_sbuf_producer *p, const void *elements, uint32_t n);
 

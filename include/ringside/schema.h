@@ -104,7 +104,8 @@ struct rs_schema;
  * name. */
 struct rs_error *rs_schema_create(const char *provider, struct rs_schema **schema);
 /* Creates a schema of one provider's catalogue entries: all probes that can have its name. xdt's
- * events are in the streams of Xen's other events, whose provider the common events have. */
+ * events are in the streams of Xen's other events, and the common events have the provider of
+ * those. */
 struct rs_error *rs_schema_create_catalogue(const char *provider, struct rs_schema **schema);
 void rs_schema_destroy(struct rs_schema *schema);
 
@@ -131,8 +132,8 @@ bool rs_schema_is_xen(const struct rs_schema *schema);
  * with function mostly empty ("io::disk-read(u64 sector, u32 len:bytes)"), types u8 u16 u32 u64 s8
  * s16 s32 s64, x8 x16 x32 x64 (shown in hex), name (a u32 name id), text (last only), stack (the
  * last one only, and without texts). The text need not end in NUL and is not trusted: RS_DAMAGED
- * names the offset that is invalid. Adding the same id with the same declaration again does
- * nothing; with another, RS_DAMAGED.
+ * names the offset that is invalid. Adding the same id with the same declaration again has no
+ * effect; with another declaration, it returns RS_DAMAGED.
  */
 struct rs_error *rs_schema_declare(struct rs_schema *schema, uint64_t id, const char *text,
 				   size_t len);
@@ -146,9 +147,16 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 struct rs_error *rs_schema_set_name(struct rs_schema *schema, uint32_t id, const char *text,
 				    size_t len);
 
+/* Does the same for the name of spans that have an argument: RS_SPAN_ARG(). The argument of a span
+ * with another name is unknown if it is 0: the span may have none. */
+struct rs_error *rs_schema_set_span(struct rs_schema *schema, uint32_t id, const char *text,
+				    size_t len);
+
 /* Returns an event by its id, or NULL if there is none. */
 const struct rs_event *rs_schema_find(const struct rs_schema *schema, uint64_t id);
 const char *rs_schema_name(const struct rs_schema *schema, uint32_t id);
+/* Returns whether rs_schema_set_span() set the name of this id. */
+bool rs_schema_name_has_argument(const struct rs_schema *schema, uint32_t id);
 
 /* Access to all events by index and to all name ids, for writers of metadata. The counts never
  * shrink. */

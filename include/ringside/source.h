@@ -22,12 +22,13 @@
 RS_C_BEGIN
 
 #define RS_UNKNOWN (-1)
-/* A stream's host CPU is in the 8 bits of each record, though the stream is a vCPU's. */
+/* The 8 bits of each record hold the host CPU, although the stream belongs to a vCPU. */
 #define RS_CPU_EACH (-2)
 
 /* The producer of a stream's events. The source owns it, and it is valid as long as the source.
- * Values may be unknown. Those of the thread are the same for all events of a stream, but where
- * the stream has a machine: there they are the guest's, until the following next(). */
+ * Values may be unknown. The values of the thread are the same for all events of a stream, unless
+ * the stream has a machine: then they are those of the guest's thread, until the following
+ * next(). */
 struct rs_stream {
 	uint32_t index; /* in its trace or recorder */
 	const char *vm; /* NULL: unknown or none */
@@ -78,6 +79,19 @@ static inline const struct rs_xen_record *rs_view_xen(const struct rs_view *view
 	return (const struct rs_xen_record *)(const void *)view->payload - 1;
 }
 
+/* The frame of a stack that an event is, with the machine's ctx. Texts end with a NUL. */
+struct rs_machine_frame {
+	/* Reads a variable of the frame's function or, if function is not NULL, of the nearest
+	 * outer frame of that function. Returns NULL, or the reason why it has no value. */
+	const char *(*variable)(void *ctx, const char *name, const char *function, uint64_t *value);
+	/* Finds a variable of the frame's binary. Returns false if none has that name. */
+	bool (*symbol)(void *ctx, const char *name, uint64_t *address);
+	/* Adds a frame that replaces this one, the innermost first. line 0: unknown. */
+	void (*put)(void *ctx, const char *function, const char *file, uint32_t line);
+	/* Sets the reason why the frame is not replaced. */
+	void (*refuse)(void *ctx, const char *why);
+};
+
 /*
  * The machine on which a stream's events occur, if the source can stop it. Registers and memory
  * have their values at the events that next() returned, because the machine is stopped until the
@@ -85,8 +99,8 @@ static inline const struct rs_xen_record *rs_view_xen(const struct rs_view *view
  */
 struct rs_machine {
 	void *ctx;
-	/* Reads a register by its name ("rip", "rax", "cr3"). Returns false if there is none of
-	 * that name. */
+	/* Reads a register by its name ("rip", "rax", "cr3"). Returns false if none has that
+	 * name. */
 	bool (*reg)(void *ctx, const char *name, uint64_t *value);
 	/* Read virtual memory, as the processor translates now, and physical memory. Return false
 	 * unless they read all of it; *at is then the first address that cannot be read. */
@@ -95,11 +109,12 @@ struct rs_machine {
 	/* Returns the address of the guest kernel's structure of the running thread (Linux:
 	 * task_struct). Returns false if it is unknown. Optional. */
 	bool (*thread)(void *ctx, uint64_t *address);
+	const struct rs_machine_frame *frame; /* NULL: the event is not a frame of a stack */
 };
 
 enum rs_next {
 	RS_NEXT_EVENTS, /* views[0..n), ascending in time */
-	RS_NEXT_IDLE,	/* nothing now; poll again later */
+	RS_NEXT_IDLE,	/* no event at present; poll again later */
 	RS_NEXT_COUNTS, /* counts that the source made of events that it does not return */
 	RS_NEXT_END,	/* the end */
 };
@@ -156,7 +171,7 @@ struct rs_sink {
 };
 
 /*
- * Creates a merge of n sources by time, which owns them. Damage to a source ends that source alone:
+ * Creates a merge of n sources by time, which owns them. Damage to a source ends only that source:
  * the merge continues with the others, and returns the error when all have ended.
  */
 struct rs_error *rs_merge_create(struct rs_source **sources, size_t n, struct rs_source **merge);
@@ -165,9 +180,9 @@ struct rs_error *rs_merge_create(struct rs_source **sources, size_t n, struct rs
 struct rs_feed_hooks {
 	/* Runs before each batch. Ends the feed if it sets *stop. */
 	struct rs_error *(*tick)(void *ctx, bool *stop);
-	/* Runs when the source has nothing now; batch->watermark_ns is the source's. Waits, or
-	 * returns at once, before the feed polls the source again. Ends the feed if it sets *stop.
-	 * Without it, the feed sleeps for a millisecond. */
+	/* Runs when the source has no event at present; batch->watermark_ns is the source's. May
+	 * wait before the feed polls the source again. Ends the feed if it sets *stop. Without it,
+	 * the feed sleeps for a millisecond. */
 	struct rs_error *(*idle)(void *ctx, const struct rs_batch *batch, bool *stop);
 	void *ctx;
 };

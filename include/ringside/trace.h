@@ -47,19 +47,19 @@ void rs_trace_stop(void);
 
 /*
  * Declares that this thread runs a vCPU of a VM from now on; its later events show both. NULL and
- * -1: none. Copies up to 63 bytes of vm. Call it at any time, also for each of several VMs that one
- * thread runs in turns, but not in a signal handler. A change starts another ring, which costs two
- * mmap() calls at the next event; a call that changes nothing costs two comparisons. Spans that are
- * open then have their begin in one stream and their end in another. Up to
- * 1,024 rings of earlier VMs and ended threads wait for a recorder that starts later; events of
- * further rings count as lost.
+ * -1: none. Copies up to 63 bytes of vm. Call it at any time, also when one thread runs several VMs
+ * in turn, but not in a signal handler. A change starts another ring, which costs two mmap() calls
+ * at the next event; a call that changes nothing costs two comparisons. Spans that are open then
+ * have their begin in one stream and their end in another. Up to 1,024 rings of earlier VMs and
+ * ended threads wait for a recorder that starts later; events of further rings count as lost.
  */
 void rs_trace_thread(const char *vm, int vcpu);
 
 /*
  * Declares that events of this program have addresses of its code, so that its recorder names the
  * program's binaries in the trace. Stacks and -finstrument-functions do this; a program with such
- * fields in events of its own calls it. Any thread, any number of times, also in a signal handler.
+ * fields in events of its own calls it. Any thread may call it, any number of times, also in a
+ * signal handler.
  */
 void rs_trace_has_addresses(void);
 

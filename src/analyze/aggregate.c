@@ -41,14 +41,14 @@ struct aggregate_sink {
 	struct rs_map raw;    /* of struct raw_row, allocated in raw_arena */
 	struct rs_map merged; /* of struct rs_aggregate_row, allocated in arena */
 	struct rs_arena raw_arena, arena;
-	struct rs_aggregate_row *sorted; /* of the last requested aggregate */
+	struct rs_aggregate_row *sorted; /* the result of the last requested aggregate */
 	uint64_t dropped[AGGREGATES_MAX];
 };
 
 /* ---- the hot path ------------------------------------------------------------------------- */
 
-/* Returns the field of an event with a key's name, or NULL if it has none, or the field is a text,
- * which cannot be a raw value. */
+/* Returns the event's field with a key's name. Returns NULL if the event has no such field, or if
+ * the field is a text, which cannot be a raw value. */
 static const struct rs_field *field_of(const struct rs_event *event, const char *name)
 {
 	for (uint16_t i = 0; i < event->n_fields; i++) {
@@ -95,7 +95,7 @@ static bool same_raw(const void *item, const void *key)
 	return !memcmp(&((const struct raw_row *)item)->key, key, sizeof(struct raw_key));
 }
 
-/* Finds or creates the row of a key. *out is NULL if there are too many. */
+/* Finds or creates the row of a key. Sets *out to NULL if there are too many. */
 static struct rs_error *raw_row(struct aggregate_sink *s, const struct raw_key *key, int64_t value,
 				struct raw_row **out)
 {
@@ -198,7 +198,7 @@ static uint64_t hash_of_keys(const struct rs_aggregate_row *row, uint32_t n)
 	return hash;
 }
 
-/* Adds a row to the one of equal keys. Copies what it keeps. */
+/* Adds a row's values to the row with equal keys. Copies the texts that it keeps. */
 static struct rs_error *merge_row(struct aggregate_sink *s, const struct rs_aggregate_row *row)
 {
 	uint64_t hash = hash_of_keys(row, n_keys(s, row));
@@ -230,7 +230,7 @@ static struct rs_error *merge_row(struct aggregate_sink *s, const struct rs_aggr
 	return NULL;
 }
 
-/* Each returns the key's text: an existing text of any length, or one written to the buffer. */
+/* Each returns the key's text: an existing string of any length, or one written to the buffer. */
 
 static const char *number_text(char *buffer, int value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes the tree of a profile's paths. */
+/* Builds the call tree of a profile's paths. */
 #include "analyze/call_tree.h"
 
 #include <stdlib.h>

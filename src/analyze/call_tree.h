@@ -23,7 +23,7 @@ struct rs_call_tree {
 	struct rs_arena arena;
 };
 
-/* Makes the tree of the paths whose value is not 0. The profile outlives the tree, which must not
+/* Builds the tree of the paths whose value is not 0. The profile outlives the tree, which must not
  * move. */
 struct rs_error *rs_call_tree_make(const struct rs_profile *profile, uint32_t value,
 				   struct rs_call_tree *tree);

@@ -21,7 +21,7 @@
 enum table { TABLES(TABLE) };
 #undef TABLE
 
-/* As rs_cause_sysreg(), but usable in tables, without masks. */
+/* Equals rs_cause_sysreg() without its masks, as a constant expression for tables. */
 #define SYSREG(op0, op1, crn, crm, op2)                                                            \
 	((op0) << 14 | (op1) << 11 | (crn) << 7 | (crm) << 3 | (op2))
 

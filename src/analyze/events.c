@@ -12,11 +12,11 @@
 /* An event of a schema, and its row. */
 struct known {
 	const struct rs_event *event;
-	uint32_t row; /* ROW_REFUSED: there are too many */
+	uint32_t row; /* ROW_REFUSED: the limit of rows is reached */
 };
 #define ROW_REFUSED UINT32_MAX
 
-/* A row by its probe. Rows move when their array grows, so it has the index. */
+/* A row by its probe. It holds an index, because rows move when their array grows. */
 struct name {
 	const char *probe;
 	uint32_t row;
@@ -26,7 +26,7 @@ struct events_sink {
 	struct rs_sink sink;
 	struct rs_map by_event; /* of struct known */
 	struct rs_map by_probe; /* of struct name */
-	struct rs_arena arena;	/* of both, and of the probes' names */
+	struct rs_arena arena;	/* of both maps, and of the probes' names */
 	struct rs_events_row *rows;
 	uint32_t n_rows, rows_room;
 	const struct known *last; /* of the last event */

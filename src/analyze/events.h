@@ -17,7 +17,7 @@ struct rs_events_row {
 	int64_t first_ns, last_ns; /* the first and the last event, since the trace's start */
 };
 
-/* Valid until the sink is destroyed. */
+/* The result. It is valid until the sink is destroyed. */
 struct rs_events {
 	const struct rs_events_row *rows; /* the most frequent probe first, then by name */
 	size_t n_rows;

@@ -199,7 +199,8 @@ static const struct rs_sink_ops exits_ops = {
 	.counts = exits_counts,
 };
 
-/* Fills in the query. Long exits need causes too, to show what they were about. */
+/* Fills in the query. Long exits need causes too, because a report of a long exit shows its
+ * cause. */
 static void query_fill(struct exits_sink *s)
 {
 	static const char *const always[] = { "kvm:*::exit", "kvm:vcpu::*", "kvm:session::*" };

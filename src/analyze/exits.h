@@ -25,7 +25,7 @@ struct rs_exits_row {
 	uint64_t count, entered;
 	struct rs_vcpu_cost sum;
 	uint64_t min_ns, max_ns;
-	const struct rs_hist *hist; /* never NULL; empty where there are no latencies */
+	const struct rs_hist *hist; /* never NULL; empty if latencies are not measured */
 };
 
 static inline void rs_exits_cost_add(struct rs_vcpu_cost *to, const struct rs_vcpu_cost *from)
@@ -59,7 +59,7 @@ struct rs_exits_cause {
 
 struct rs_exits {
 	int64_t from_ns, to_ns;		 /* on the trace's timeline; live: since the gate opened */
-	bool latency, causes;		 /* whether these were asked for, and known */
+	bool latency, causes;		 /* whether these were requested, and are known */
 	const struct rs_exits_row *rows; /* by pid, tid, isa, nested, code */
 	const struct rs_exits_vcpu *vcpus;	 /* by pid, tid */
 	const struct rs_exits_cause *cause_rows; /* by total_ns, the largest first */
@@ -92,13 +92,13 @@ struct rs_error *rs_exits_sink_create(const struct rs_exits_options *options,
 				      struct rs_sink **sink);
 void rs_exits_sink_destroy(struct rs_sink *sink);
 
-/* Returns the query for the probes and counts that this sink needs. Valid until the sink is
+/* Returns the query for the probes and counts that this sink needs. It is valid until the sink is
  * destroyed. */
 const struct rs_query *rs_exits_query(const struct rs_sink *sink);
 
-/* Returns the result since the last call, or since the start if `all` is set. Valid until the
- * next call on the sink. to_ns is the current time of a live source; 0 means the time of the
- * last event. */
+/* Returns the result since the last call, or since the start if `all` is set. It is valid until the
+ * next call on the sink. to_ns is the current time of a live source; 0 means the time of the last
+ * event. */
 struct rs_error *rs_exits_collect(struct rs_sink *sink, bool all, int64_t to_ns,
 				  struct rs_exits *exits);
 
@@ -127,7 +127,7 @@ bool rs_exits_is_sum(const struct rs_exits_choice *choice);
 bool rs_exits_chosen(const struct rs_exits_choice *choice, const char *vm, int pid, int tid,
 		     int vcpu);
 
-/* Selects the chosen part of exits, into which *chosen points. Free it with rs_exits_unselect(). */
+/* Selects the chosen part of exits. *chosen points into exits. Free it with rs_exits_unselect(). */
 struct rs_error *rs_exits_select(const struct rs_exits *exits, const struct rs_exits_choice *choice,
 				 struct rs_exits *chosen);
 void rs_exits_unselect(struct rs_exits *chosen);
@@ -138,15 +138,16 @@ void rs_exits_unselect(struct rs_exits *chosen);
 struct rs_error *rs_exits_merge(const struct rs_exits *exits, bool by_vm,
 				struct rs_exits_row **merged, size_t *n);
 
-/* Adds equal causes together in the same way, the largest total first. The caller frees *merged. */
+/* Adds equal causes together in the same way. The largest total comes first. The caller frees
+ * *merged. */
 struct rs_error *rs_exits_merge_causes(const struct rs_exits *exits, bool by_vm,
 				       struct rs_exits_cause **merged, size_t *n);
 
 /*
  * Verifies that each vCPU's states add up to its wall time, and that its time on CPUs and its time
  * waiting agree with schedstat. Their sum may differ by slack_ns and 1%, and each alone by a
- * further eighth of the sum. Returns NULL if they agree; else RS_FAILED, which names the vCPU and
- * both values.
+ * further eighth of the sum. Returns NULL if they agree. Otherwise returns RS_FAILED with a message
+ * that names the vCPU and both values.
  */
 struct rs_error *rs_exits_check(const struct rs_exits *exits, uint64_t slack_ns);
 
@@ -156,7 +157,7 @@ struct rs_error *rs_exits_check(const struct rs_exits *exits, uint64_t slack_ns)
 const char *rs_cause_text(uint32_t kind, uint64_t key, char text[RS_CAUSE_TEXT_MAX]);
 const char *rs_cause_kind_name(uint32_t kind);
 
-/* A row of causes.def: what the numbers from first to last of a kind are called. */
+/* A row of causes.def: the name of a kind's numbers from first to last. */
 struct rs_cause_name {
 	const char *table, *name;
 	uint64_t first, last;

@@ -170,7 +170,7 @@ static void time_now(const struct thread *t, bool entries, int64_t to_ns,
 	if (!t->is_live && !t->ended)
 		rs_vcpu_end(&time, exits_stamp(to_ns));
 	if (!t->is_live && !entries)
-		rs_vcpu_doubt(&time);
+		rs_vcpu_merge_unknown(&time);
 	for (uint32_t i = 0; i < RS_VCPU_STATES; i++)
 		ns[i] = (int64_t)time.ns[i];
 	*wall_ns = time.at - time.since;
@@ -227,7 +227,8 @@ static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool entries
 		.ended = t->ended,
 		.wall_ns = since_reported(wall_ns, &t->reported_wall_ns, all),
 		.exits = t->taken_exits,
-		/* There is no difference if the thread has ended, or there is only one line. */
+		/* There is no difference to compute if the thread has ended, or if there is only
+		 * one line. */
 		.sched_known =
 			!t->ended && (t->is_live ? t->sched_lines > 0 : all && t->sched_lines > 1),
 		.run_ns = since_reported(t->sched_last[0] - t->sched_first[0],

@@ -26,8 +26,8 @@ struct kind {
 	const char *class_name, *name;
 	handler *run;
 	const char *fields[EXITS_FIELDS_MAX];
-	/* For on_cause(): the cause where the second field is 0, and where it is not; the bits of
-	 * the first field that are its key, or 0 for all. */
+	/* For on_cause(): the cause if the second field is 0, the cause if it is not 0, and a mask
+	 * of the key's bits in the first field (0: all bits). */
 	enum rs_cause_kind causes[2];
 	uint64_t key_bits;
 	uint32_t isa;	 /* of an exit */
@@ -129,7 +129,7 @@ static struct rs_error *report_long(struct exits_sink *sink, const struct rs_exi
 /* ---- exits and entries ---------------------------------------------------------------------- */
 
 /* The arguments are the code, the guest's instruction as rip, upper bits of the code, and the
- * instruction as pc. An event lacks some, which are 0 then. */
+ * instruction as pc. Arguments that an event lacks are 0. */
 static struct rs_error *on_exit(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	uint32_t code = (uint32_t)in->arg[0] | (uint32_t)in->arg[2] << 16;
@@ -205,8 +205,8 @@ static struct rs_error *on_wakeup(struct exits_sink *sink, struct thread *t, con
 	return NULL;
 }
 
-/* A session that keeps no events reports long exits; where there are events, they show them.
- * isa, code, nested, rip, kind, key, total; and the parts by name */
+/* Reports a long exit of a session that keeps no events. If the trace has events, the events show
+ * long exits. isa, code, nested, rip, kind, key, total; and the parts by name */
 static struct rs_error *on_long_exit(struct exits_sink *sink, struct thread *t,
 				     const struct input *in)
 {
@@ -285,8 +285,8 @@ static struct rs_error *on_cause(struct exits_sink *sink, struct thread *t, cons
 			   kind->key_bits ? in->arg[0] & kind->key_bits : in->arg[0]);
 }
 
-/* gpa, type: KVM_TRACE_MMIO_ of include/trace/events/kvm.h. Type 0 is a read for which the VMM is
- * asked; it recurs as 1 when it is answered. */
+/* gpa, type: KVM_TRACE_MMIO_ of include/trace/events/kvm.h. Type 0 is a read that is sent to the
+ * VMM; KVM traces the read again as type 1 when the VMM answers. */
 static struct rs_error *on_mmio(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	if (!in->arg[1])
@@ -295,7 +295,7 @@ static struct rs_error *on_mmio(struct exits_sink *sink, struct thread *t, const
 			   in->arg[0]);
 }
 
-/* vector, again: its delivery was cut short, and it has been counted */
+/* vector, again: the earlier delivery was interrupted, and the interrupt is already counted */
 static struct rs_error *on_interrupt(struct exits_sink *sink, struct thread *t,
 				     const struct input *in)
 {
@@ -493,7 +493,7 @@ static struct rs_error *thread_of(struct exits_sink *sink, const struct kind *ki
 	return NULL;
 }
 
-/* Handles a loss, which may concern any thread: the state of all threads is unknown from here
+/* Handles a loss. It may concern any thread, so the state of all threads is unknown from here
  * on. */
 static struct rs_error *on_loss(struct exits_sink *sink, const struct rs_view *view)
 {

@@ -16,7 +16,8 @@
 #include "base/map.h"
 #include "kvm/counts.h"
 
-/* Limits on what a hostile trace can make the sink store; more is dropped and counted. */
+/* Limits on what a hostile trace can make the sink store. The sink drops and counts what exceeds
+ * them. */
 #define EXITS_THREADS_MAX (1u << 17)
 #define EXITS_CELLS_MAX	  (1u << 17)
 #define EXITS_CAUSES_MAX  (1u << 18)
@@ -33,8 +34,8 @@ struct thread {
 	const char *vm;
 	int pid, tid, vcpu;
 	bool is_live;	    /* its counts come from a session's snapshots, not from events */
-	bool is_hidden;	    /* of a live thread: the query does not select it, or not yet */
-	uint64_t hidden_ns; /* of a live thread: since when its vCPU's number is missing; 0: not */
+	bool is_hidden;	    /* of a live thread: not selected by the query, or not yet */
+	uint64_t hidden_ns; /* of a live thread without a vCPU number: since when; else 0 */
 	bool ended;
 	bool end_taken; /* a collection has reported its end */
 	/* of a snapshot, or of the state machine over events, in biased ns */
@@ -42,8 +43,8 @@ struct thread {
 	/* Of events: the exit that waits for its entry. */
 	const struct rs_stream *stream;
 	bool hardware;	 /* the trace has its hardware exits */
-	bool is_pending; /* the exit below is not counted yet */
-	bool is_counted; /* or a collection counted it before its entry */
+	bool is_pending; /* the exit below is not yet counted */
+	bool is_counted; /* a collection counted the exit before its entry */
 	uint32_t isa, code, nested;
 	uint64_t rip;
 	uint32_t cause_kind;
@@ -52,7 +53,8 @@ struct thread {
 	 * and the growth so far. */
 	uint32_t sched_lines;
 	uint64_t sched_first[2], sched_last[2];
-	/* What collections have reported of the states' times, the wall time and schedstat. */
+	/* The parts of the states' times, the wall time and schedstat that collections have
+	 * reported. */
 	uint64_t reported_ns[RS_VCPU_STATES];
 	uint64_t reported_wall_ns, reported_sched[2];
 	uint64_t taken_exits; /* of the current collection */
@@ -62,7 +64,7 @@ struct cell {
 	struct thread *thread;
 	uint32_t isa, code, nested;
 	struct amounts recent, total;
-	struct amounts previous; /* of the last snapshot; min and max: what is not in recent yet */
+	struct amounts previous; /* of the last snapshot; min and max: not in recent yet */
 };
 
 struct cause {
@@ -102,7 +104,7 @@ struct exits_sink {
 	struct rs_query query;
 	struct rs_arena arena;			   /* of threads, cells, causes, hists, names */
 	struct rs_map by_tid, by_reason, by_cause; /* of struct place */
-	struct list threads, cells, causes;	   /* in the order they came */
+	struct list threads, cells, causes;	   /* in the order of their first appearance */
 	struct list live; /* threads, by their index in snapshots; NULL: no room */
 	bool has_counts;
 	/* Of the events. */
@@ -123,7 +125,7 @@ struct exits_sink {
 };
 
 /* Times are limited to 73 years around the trace's start, so that no difference overflows. A time
- * beyond is damage. */
+ * outside this range is damage. */
 #define EXITS_FAR (INT64_C(1) << 61)
 static inline int64_t exits_time(int64_t ts_ns)
 {
@@ -139,7 +141,8 @@ static inline uint64_t exits_stamp(int64_t ts_ns)
 	return (uint64_t)exits_time(ts_ns) + EXITS_BIAS;
 }
 
-/* Each finds or creates its object. *out is NULL if there is no room; sink->dropped counts that. */
+/* Each finds or creates its object. Sets *out to NULL if there is no room, which sink->dropped
+ * counts. */
 struct rs_error *rs_exits_thread_make(struct exits_sink *sink, struct thread **out);
 struct rs_error *rs_exits_cell_of(struct exits_sink *sink, struct thread *thread, uint32_t isa,
 				  uint32_t nested, uint32_t code, struct cell **out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds up samples of a guest's processors. */
+/* Adds up samples of a guest's vCPUs. */
 #include "analyze/guest_profile.h"
 
 #include <inttypes.h>
@@ -66,7 +66,7 @@ static uint64_t row_hash(const struct rs_guest_row *row)
 	       (uint64_t)row->is_user ^ (uint64_t)row->is_nested << 1;
 }
 
-/* Makes a row of a sample. Its texts are the sample's. */
+/* Makes a row of a sample. The row points to the sample's strings. */
 static struct rs_guest_row row_of(const struct rs_guest_profile *p,
 				  const struct rs_guest_sample *sample)
 {
@@ -95,7 +95,7 @@ static bool text_keep(struct rs_guest_profile *p, const char **text)
 	return *text;
 }
 
-/* Copies the texts of a row. */
+/* Copies the row's strings, which then belong to the profile. */
 static bool row_keep(struct rs_guest_profile *p, struct rs_guest_row *row)
 {
 	const char **texts[] = { &row->task, &row->function, &row->module };
@@ -106,7 +106,7 @@ static bool row_keep(struct rs_guest_profile *p, struct rs_guest_row *row)
 	return true;
 }
 
-/* Sets *row to the row of a key; NULL: there are too many. */
+/* Sets *row to the row of a key, or to NULL if there are too many. */
 static struct rs_error *row_find(struct rs_guest_profile *p, const struct rs_guest_row *key,
 				 struct rs_guest_row **row)
 {
@@ -131,7 +131,7 @@ static struct rs_error *row_find(struct rs_guest_profile *p, const struct rs_gue
 
 /* ---- the profile ---------------------------------------------------------------------------- */
 
-/* Adds the frame that all paths of a task begin with: its name and its process's number. */
+/* Adds the frame with which all paths of a task begin: its name and its process id. */
 static struct rs_error *task_frame(struct rs_guest_profile *p, const struct rs_guest_sample *sample,
 				   uint32_t *index)
 {

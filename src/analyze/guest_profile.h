@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Adds up samples of a guest's processors (live/guest_sampler.h): a row for each task and function,
+ * Adds up samples of a guest's vCPUs (live/guest_sampler.h) into a row for each task and function,
  * and a profile for exporters, whose paths begin with the task.
  *
  * Memory grows with the number of different tasks and functions, at most RS_GUEST_ROWS_MAX rows.
@@ -20,19 +20,19 @@ struct rs_guest_row {
 	uint32_t vcpu; /* KVM's number; UINT32_MAX: all of them */
 	bool is_user, is_nested, has_task;
 	int32_t tgid;
-	const char *task;     /* the thread's name; NULL: not known */
-	const char *function; /* NULL: not known */
-	const char *module;   /* NULL: not known */
-	uint64_t cr3;	      /* the page table, if the task is not known; else 0 */
+	const char *task;     /* the thread's name; NULL: unknown */
+	const char *function; /* NULL: unknown */
+	const char *module;   /* NULL: unknown */
+	uint64_t cr3;	      /* the page table, if the task is unknown; else 0 */
 	uint64_t samples;
-	uint64_t handled; /* of these, while the host handled an exit */
+	uint64_t handled; /* the samples taken while the host handled an exit */
 };
 
 struct rs_guest_vcpu_row {
 	uint32_t vcpu;
 	enum rs_guest_now now;
 	uint64_t samples;
-	struct rs_guest_row at; /* where it is halted; samples 0 */
+	struct rs_guest_row at; /* the place at which it is halted; samples 0 */
 };
 
 struct rs_guest_profile {
@@ -41,7 +41,7 @@ struct rs_guest_profile {
 	struct rs_map map;
 	struct rs_guest_row **rows;
 	size_t n_rows, rows_room;
-	uint64_t left_out; /* samples for whose rows there was no room */
+	uint64_t left_out; /* samples whose rows had no room */
 	struct rs_guest_vcpu_row *vcpus;
 	size_t n_vcpus, vcpus_room;
 	struct rs_profile profile;
@@ -55,11 +55,11 @@ void rs_guest_profile_deinit(struct rs_guest_profile *p);
 struct rs_error *rs_guest_profile_add(struct rs_guest_profile *p,
 				      const struct rs_guest_sample *sample);
 
-/* Adds what a vCPU is at, once for each, after the samples. */
+/* Sets a vCPU's current state and place. Call it once for each vCPU, after the samples. */
 struct rs_error *rs_guest_profile_now(struct rs_guest_profile *p, enum rs_guest_now now,
 				      const struct rs_guest_sample *sample);
 
-/* Sorts the rows: by vCPU, then the most samples first. */
+/* Sorts the rows by vCPU, and then by samples, the most first. */
 void rs_guest_profile_sort(struct rs_guest_profile *p);
 
 #endif

@@ -24,18 +24,18 @@ struct block {
 
 struct heap_sink {
 	struct rs_sink sink;
-	struct rs_heap heap; /* the result, in the making */
+	struct rs_heap heap; /* the result so far */
 	struct rs_stacks stacks;
 	struct rs_heap_site *sites;
 	uint32_t n_sites, sites_room;
-	uint32_t *site_of_stack; /* plus 1, by the stack's index; 0: it has none */
+	uint32_t *site_of_stack; /* the site's index plus 1, by the stack's index; 0: no site */
 	uint32_t stacks_room;
 	struct rs_map blocks;
 	struct rs_arena arena; /* of blocks */
 	struct block *unused;
 	uint32_t n_freed;
-	uint64_t peaks; /* how often the total has been higher than ever before */
-	/* The interval of samples by producer; few producers, so a list. */
+	uint64_t peaks; /* how often the total has reached a new peak */
+	/* The sampling interval of each producer. A list is enough, because producers are few. */
 	struct {
 		const struct rs_schema *schema;
 		uint64_t interval_bytes;
@@ -45,13 +45,13 @@ struct heap_sink {
 	uint32_t n_moments;
 	int64_t step_ns; /* of moments */
 	bool began;
-	const struct rs_event *last; /* of the last event, and whether it is one of memory */
+	const struct rs_event *last; /* the last event, and whether it is a memory event */
 	bool last_is_memory;
 };
 
 /* ---- sites ---------------------------------------------------------------------------------- */
 
-/* Finds or makes the site of a stack field. */
+/* Finds or creates the site of a stack field. */
 static struct rs_error *site_find(struct heap_sink *s, const struct rs_view *view, uint64_t by_fp,
 				  uint32_t *site)
 {
@@ -81,8 +81,8 @@ static struct rs_error *site_find(struct heap_sink *s, const struct rs_view *vie
 	return NULL;
 }
 
-/* Keeps what was live at the last peak, before a site's live bytes change for the first time since
- * then. */
+/* Saves the site's live amount at the last peak. It is called before each change of live bytes, and
+ * has an effect at the first change after a peak. */
 static void site_keep_peak(const struct heap_sink *s, struct rs_heap_site *site)
 {
 	if (site->peaks == s->peaks)
@@ -133,7 +133,7 @@ static struct rs_error *sampling(struct heap_sink *s, const struct rs_view *view
 	return NULL;
 }
 
-/* Returns what a recorded allocation stands for. */
+/* Returns the amount that a recorded allocation represents. */
 static struct rs_heap_amount amount_of(const struct heap_sink *s, const struct rs_schema *schema,
 				       uint64_t bytes)
 {
@@ -218,7 +218,7 @@ static void block_end(struct heap_sink *s, struct block *block)
 	amount_subtract(&s->heap.live, &block->amount);
 }
 
-/* Marks an address as freed, or forgets it if many are marked. */
+/* Marks an address as freed. Removes the address if too many are marked. */
 static void block_mark(struct heap_sink *s, struct block *block)
 {
 	const struct place place = { block->schema, block->address };
@@ -269,7 +269,7 @@ static struct rs_error *allocate(struct heap_sink *s, const struct rs_view *view
 	} else if (block->is_freed) {
 		block->is_freed = false;
 		s->n_freed--;
-	} else { /* its free was lost, or it had none */
+	} else { /* the record of its free was lost, or the producer did not free it */
 		heap->again++;
 		block_end(s, block);
 	}
@@ -304,7 +304,7 @@ static struct rs_error *reallocate(struct heap_sink *s, const struct rs_view *vi
 
 /* ---- time ----------------------------------------------------------------------------------- */
 
-/* Joins each two moments, so that there is room for as many again. */
+/* Merges the moments in pairs, which frees half of the array. */
 static void moments_halve(struct heap_sink *s)
 {
 	for (uint32_t i = 0; i < s->n_moments / 2; i++) {
@@ -322,7 +322,7 @@ static void moments_halve(struct heap_sink *s)
 	s->step_ns *= 2;
 }
 
-/* Returns the moment of a time, after those before it that no event was in. */
+/* Returns the moment that contains a time. Adds the moments before it that had no event. */
 static struct rs_heap_moment *moment_at(struct heap_sink *s, int64_t ts_ns)
 {
 	struct rs_heap *heap = &s->heap;
@@ -346,7 +346,7 @@ static struct rs_heap_moment *moment_at(struct heap_sink *s, int64_t ts_ns)
 	return &s->moments[s->n_moments - 1];
 }
 
-/* The events, and the bytes of their payloads before the stack. */
+/* The memory events, each with its payload's size before the stack. */
 static const struct {
 	uint64_t id;
 	uint32_t bytes;
@@ -358,7 +358,7 @@ static const struct {
 	{ RS_ID_MEMORY_SAMPLING, sizeof(struct rs_memory_sampling), false },
 };
 
-/* Returns whether an event is one of memory. A trace describes its own events, so the layout is
+/* Returns whether an event is a memory event. A trace describes its own events, so the layout is
  * checked. */
 static bool is_memory(const struct rs_event *event)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The profile of a heap: its call paths and what they allocated. */
+/* Makes a heap's profile: its call paths with the memory that each allocated. */
 #include "analyze/heap.h"
 
 const struct rs_profile_value rs_heap_values[RS_HEAP_VALUES] = {

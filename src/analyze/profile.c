@@ -48,7 +48,7 @@ static bool same_frame(const void *item, const void *key)
 	       same_text(a->file, b->file) && same_text(a->module, b->module);
 }
 
-/* Copies a text. NULL stays NULL. Returns false if there is no memory. */
+/* Copies a string. NULL stays NULL. Returns false if there is no memory. */
 static bool text_copy(struct rs_profile *profile, const char **text)
 {
 	if (*text)
@@ -122,8 +122,8 @@ struct rs_error *rs_profile_add(struct rs_profile *profile, const uint32_t *fram
 	return NULL;
 }
 
-/* Functions that record a stack (ringside/memory.h, guest.h, trace.h) are no part of it, though the
- * compiler inlines them into its innermost function. */
+/* Functions that record a stack (ringside/memory.h, guest.h, trace.h) are left out of the stack,
+ * although the compiler inlines them into its innermost function. */
 static bool is_recording(const struct rs_profile_frame *frame)
 {
 	static const char *const prefixes[] = { "rs_here", "rs_memory_", "rs_stack_", "rs_guest_",

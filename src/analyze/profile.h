@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile: call paths with values, which exporters write and reports print. An analysis makes it
- * once it has all its results.
+ * A profile: call paths with values, which exporters write and reports print. An analysis makes the
+ * profile once it has all its results.
  *
  *	rs_profile_init(&profile, values, n_values);
  *	rs_profile_frame(&profile, &frame, &index);	// each frame of a path, outermost first
@@ -23,21 +23,21 @@
 struct rs_schema;
 
 #define RS_PROFILE_VALUES_MAX  6u
-#define RS_PROFILE_DEPTH_MAX   256u /* frames of a path; its outermost ones are left out */
+#define RS_PROFILE_DEPTH_MAX   256u /* of a path; further outer frames are left out */
 #define RS_PROFILE_INLINED_MAX 16u  /* frames at one address */
 
 struct rs_profile_value {
 	const char *name, *unit; /* as in pprof: "inuse_space", "bytes" */
 };
 
-/* A place in a program. Texts are copied. */
+/* A place in a program. rs_profile_frame() copies the strings. */
 struct rs_profile_frame {
 	const char *function; /* or a span's name, or an address in hex */
 	const char *file;     /* NULL: unknown */
 	const char *module;   /* the program's file; NULL: unknown */
-	uint64_t address;     /* 0: it has none */
+	uint64_t address;     /* 0: unknown */
 	uint32_t line;	      /* 0: unknown */
-	bool inlined;	      /* into the next outer frame */
+	bool inlined;	      /* it is inlined into the next outer frame */
 	bool by_fp;	      /* found by frame pointers, so that it may be wrong */
 };
 
@@ -60,9 +60,10 @@ struct rs_profile {
 };
 
 /*
- * Finds the functions at address i of a producer's stack, whose first address is exact and whose
- * others are return addresses. Returns at most max frames, innermost first, each inlined into the
- * next; 0: unknown. The texts are valid until the next call.
+ * Finds the functions at address i of a producer's stack. The stack's first address is exact; the
+ * others are return addresses. Returns the number of frames, at most max, or 0 if the address is
+ * unknown. The innermost frame comes first; each is inlined into the next. The strings are valid
+ * until the next call.
  */
 struct rs_profile_resolver {
 	void *ctx;
@@ -70,7 +71,7 @@ struct rs_profile_resolver {
 			    uint32_t i, struct rs_profile_frame *frames, uint32_t max);
 };
 
-/* values outlive the profile. */
+/* Initializes a profile. `values` must outlive the profile. */
 void rs_profile_init(struct rs_profile *profile, const struct rs_profile_value *values,
 		     uint32_t n_values);
 void rs_profile_deinit(struct rs_profile *profile);
@@ -80,9 +81,10 @@ struct rs_error *rs_profile_frame(struct rs_profile *profile, const struct rs_pr
 struct rs_error *rs_profile_add(struct rs_profile *profile, const uint32_t *frames, uint32_t n,
 				const uint64_t *amounts);
 
-/* Makes the path of a call stack, innermost address first, outermost frame first in `frames`, which
- * has room for RS_PROFILE_DEPTH_MAX. An address that the resolver does not know becomes a frame
- * with its number. A stack of no address becomes "[no stack]". */
+/* Makes the path of a call stack. The stack has its innermost address first; `frames`, which has
+ * room for RS_PROFILE_DEPTH_MAX, gets the outermost frame first. An address that the resolver does
+ * not find becomes a frame with the address as its name. A stack without addresses becomes "[no
+ * stack]". */
 struct rs_error *rs_profile_stack(struct rs_profile *profile,
 				  const struct rs_profile_resolver *resolver,
 				  const struct rs_schema *schema, const uint64_t *addresses,

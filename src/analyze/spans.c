@@ -9,11 +9,11 @@
 #include "base/vector.h"
 #include <ringside/record.h>
 
-/* A vCPU's time outside its guest, up to since_ns. */
+/* A vCPU's accumulated time outside its guest, up to since_ns. */
 struct vcpu {
 	const char *vm;
 	int number;
-	bool by_kvm; /* KVM's own events are there: the VMM's are not needed */
+	bool by_kvm; /* the trace has KVM's own events, so the VMM's are not needed */
 	bool is_known, is_outside, in_call;
 	int64_t since_ns;
 	uint64_t calls_ns, exits_ns;
@@ -23,19 +23,19 @@ struct open_span {
 	struct rs_span_row *row;
 	struct rs_span_node *node;
 	int64_t since_ns;
-	uint64_t within_ns;	     /* in spans within */
+	uint64_t within_ns;	     /* in nested spans */
 	uint64_t calls_ns, exits_ns; /* of the vCPU at the begin */
 	bool is_timed, is_doubtful;
 };
 
 struct track {
 	const struct rs_stream *stream;
-	struct vcpu *vcpu; /* NULL: of no guest */
+	struct vcpu *vcpu; /* NULL: a stream of no guest */
 	uint32_t depth;
 	struct open_span open[RS_SPANS_DEPTH_MAX];
 };
 
-/* What each event of a schema is to this analysis. */
+/* An event of a schema, and its meaning for this analysis. */
 enum role { ROLE_NONE, ROLE_BEGIN, ROLE_END, ROLE_ENTER, ROLE_LEAVE, ROLE_HOST };
 enum host_role { HOST_EXIT = 1, HOST_ENTRY, HOST_CALL, HOST_CALL_END };
 
@@ -65,7 +65,7 @@ static bool same_vcpu(const void *item, const void *key)
 	return a->number == b->number && !strcmp(a->vm, b->vm);
 }
 
-/* Finds or makes a vCPU's state. Sets *out to NULL if the stream is of none. */
+/* Finds or creates a vCPU's state. Sets *out to NULL if the stream belongs to no vCPU. */
 static struct rs_error *vcpu_find(struct spans_sink *s, const char *vm, int number,
 				  struct vcpu **out)
 {
@@ -217,19 +217,19 @@ static struct rs_error *track_find(struct spans_sink *s, const struct rs_stream 
 		rs_map_add(&s->tracks, hash, *track);
 	}
 	s->last = *track;
-	if ((*track)->vcpu || stream->tid >= 0) /* a thread of the VMM's is no guest */
+	if ((*track)->vcpu || stream->tid >= 0) /* a thread of the VMM is not a guest */
 		return NULL;
 	return vcpu_find(s, stream->vm, stream->vcpu, &(*track)->vcpu);
 }
 
-/* Drops the spans of a track that are deeper than `depth`: their ends are missing. */
+/* Drops the spans of a track that are deeper than `depth`, because their ends are missing. */
 static void track_cut(struct spans_sink *s, struct track *track, uint32_t depth)
 {
 	for (; track->depth > depth; track->depth--)
 		s->spans.open += track->open[track->depth - 1].row != NULL;
 }
 
-/* The end of a span in a guest, by the time of its vCPU. */
+/* Adds a guest span's parts when it ends, by the time of its vCPU. */
 static void split_time(struct rs_span_row *row, const struct open_span *open, struct vcpu *v,
 		       uint64_t ns)
 {
@@ -376,7 +376,7 @@ static struct rs_error *span_event(struct spans_sink *s, const struct rs_view *v
 	return NULL;
 }
 
-/* A loss may have been of any stream. */
+/* A loss may concern any stream. */
 static void loss(struct spans_sink *s, const struct rs_view *view)
 {
 	struct track *track;
@@ -498,7 +498,7 @@ static struct rs_error *frame_of(struct rs_profile *profile,
 	err = rs_profile_stack(profile, resolver, row->key.schema, &row->key.address, 1, 0, path,
 			       &n);
 	if (!err)
-		*frame = path[0]; /* what was inlined into it is another function */
+		*frame = path[0]; /* functions inlined at the entry are not this function */
 	return err;
 }
 

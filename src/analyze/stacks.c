@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps each call stack once. */
+/* Stores each distinct call stack once. */
 #include "analyze/stacks.h"
 
 #include <stdlib.h>

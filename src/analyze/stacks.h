@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call stacks, each kept once. A stack belongs to the producer whose addresses it has: the schema
- * stands for the producer, because a program or a guest has one.
+ * Stores each distinct call stack once. A stack belongs to the producer whose addresses it has: the
+ * schema stands for the producer, because a program or a guest has one.
  *
  * Memory grows with the number of different stacks.
  */
@@ -14,13 +14,13 @@
 #include "base/map.h"
 
 #define RS_STACKS_MAX	 (1u << 20)
-#define RS_STACKS_OTHERS 0u /* index of the stack that stands for those beyond RS_STACKS_MAX */
+#define RS_STACKS_OTHERS 0u /* index of the stack that represents those beyond RS_STACKS_MAX */
 
 struct rs_stack {
-	const struct rs_schema *schema; /* NULL: of RS_STACKS_OTHERS */
+	const struct rs_schema *schema; /* NULL in RS_STACKS_OTHERS */
 	const uint64_t *addresses;	/* innermost first */
 	uint64_t by_fp;			/* bit i: address i was found by frame pointers */
-	uint32_t n;			/* 0: none was taken */
+	uint32_t n;			/* 0: no stack was recorded */
 	uint32_t index;
 };
 
@@ -31,7 +31,7 @@ struct rs_stacks {
 	struct rs_arena arena;
 };
 
-/* Prepares a zeroed set, which then has RS_STACKS_OTHERS. */
+/* Initializes a zeroed set, which then contains RS_STACKS_OTHERS. */
 struct rs_error *rs_stacks_init(struct rs_stacks *stacks);
 void rs_stacks_deinit(struct rs_stacks *stacks);
 

@@ -18,18 +18,18 @@ struct rs_symbolizer {
 	struct rs_symbols *guest, *program;
 	char *remarks[REMARKS_MAX];
 	uint32_t n_remarks;
-	bool has_unknown; /* an address was in none of the binaries */
+	bool has_unknown; /* an address was not in any of the binaries */
 };
 
-/* Returns what identifies a binary of the trace: its build-id, or else its hash; NULL: nothing
- * does. */
+/* Returns what identifies a binary of the trace: its build-id, else its hash, or NULL if it has
+ * neither. */
 static const char *identity(const struct rs_trace_binary *binary)
 {
 	return binary->build_id ? binary->build_id : binary->hash;
 }
 
-/* Returns what identifies the only binary of a guest that the trace names, or NULL if it names
- * several or none. A hash by an algorithm that this build lacks identifies nothing. */
+/* Returns what identifies the only binary of a guest that the trace names, or NULL if it names none
+ * or several. A hash by an algorithm that this build lacks identifies nothing. */
 static const char *guest_identity(const struct rs_input *input)
 {
 	const struct rs_trace_binary *found = NULL, *binary;
@@ -67,7 +67,7 @@ static struct rs_error *given_add(struct rs_symbolizer *s, const char *text, con
 	return rs_symbols_add(s->guest, path, expected, load);
 }
 
-/* Adds the binaries that a trace names. One that cannot be used is a remark. */
+/* Adds the binaries that a trace names. A binary that cannot be used becomes a remark. */
 static struct rs_error *named_add(struct rs_symbolizer *s, const struct rs_trace *trace,
 				  const struct rs_symbolizer_options *options)
 {

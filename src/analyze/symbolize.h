@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the functions at the addresses in a trace, through the binaries that the trace names or
- * that the caller does. A guest's addresses are looked up in binaries of the guest, a host
- * program's in those of the program.
+ * Finds the functions at the addresses in a trace, through the binaries that the trace or the
+ * caller names. A guest's addresses are looked up in binaries of the guest, a host program's in
+ * those of the program.
  */
 #ifndef RS_ANALYZE_SYMBOLIZE_H
 #define RS_ANALYZE_SYMBOLIZE_H
@@ -20,15 +20,15 @@ struct rs_symbolizer_options {
 	const char *symfs; /* a folder in which files are searched as in /; NULL: / */
 };
 
-/* RS_USAGE: a binary that the caller names is not the one that the trace names; both ids are in the
- * message. The input outlives the symbolizer. */
+/* Creates a symbolizer. The input must outlive it. Returns RS_USAGE if a binary that the caller
+ * names is not the one that the trace names; the message has both ids. */
 struct rs_error *rs_symbolizer_create(const struct rs_input *input,
 				      const struct rs_symbolizer_options *options,
 				      struct rs_symbolizer **symbolizer);
 void rs_symbolizer_destroy(struct rs_symbolizer *symbolizer); /* NULL is ignored */
 
-/* Reports the binaries that the trace names and that cannot be used, if an address was looked up
- * that they might have. */
+/* Reports the binaries that the trace names and that cannot be used, if a lookup failed that they
+ * might have resolved. */
 void rs_symbolizer_remarks(const struct rs_symbolizer *symbolizer,
 			   void (*report)(void *ctx, const char *text), void *ctx);
 

@@ -34,7 +34,7 @@ static uint64_t hash_of(struct tally_id id)
 	return rs_hash_pair(id.a, id.b);
 }
 
-/* Returns zeroed memory for one more item of a map, or NULL above the limit or without memory. */
+/* Returns zeroed memory for another item of a map, or NULL above the limit or without memory. */
 static void *item_create(struct tally_sink *s, struct rs_map *map, uint32_t *n, uint32_t limit,
 			 size_t bytes)
 {

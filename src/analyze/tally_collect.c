@@ -24,7 +24,7 @@ static void close_all(struct tally_sink *s)
 		rs_tally_settle_exit(s, v);
 		rs_vcpu_end(&v->time, s->last);
 		unknown = v->time.ns[RS_VCPU_UNKNOWN];
-		/* A PV domain's vCPU has no exits, so none of its time belongs to unknown ones. */
+		/* A PV domain's vCPU has no exits, so none of its time is time in unknown exits. */
 		if (!unknown || !v->exits)
 			continue;
 		row = rs_tally_row_of(s, RS_TALLY_EXITS, v->home ? v->home->cpu : RS_UNKNOWN, v,
@@ -34,8 +34,8 @@ static void close_all(struct tally_sink *s)
 	}
 }
 
-/* Accounts CPU time from the guest's time alone, for a KVM trace without thread switches: only then
- * is it known that a vCPU had the CPU. */
+/* Accounts CPU time from the guest's time alone, for a KVM trace without thread switches: guest
+ * time is then the only evidence that a vCPU had the CPU. */
 static void guest_time_account(struct tally_sink *s)
 {
 	struct tally_row *unknown;
@@ -116,7 +116,7 @@ static struct tally_row named(const struct tally_row *r, uint32_t by)
 {
 	struct tally_row one = *r;
 
-	/* Rows of CPU use are at least by CPU and VM. */
+	/* CPU use has at least the keys CPU and VM. */
 	if (one.row.kind == RS_TALLY_CPU)
 		by |= RS_TALLY_BY_CPU | RS_TALLY_BY_VM;
 	if (!(by & RS_TALLY_BY_CPU))

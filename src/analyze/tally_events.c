@@ -91,7 +91,7 @@ static struct tally_cpu *acrn_cpu(struct tally_sink *s, const struct seen *seen)
 	return c;
 }
 
-/* Makes a vCPU without a name, identified by its CPU alone. */
+/* Creates a vCPU without a name, identified by its CPU alone. */
 static struct tally_vcpu *acrn_unnamed(struct tally_sink *s, struct tally_cpu *c, uint64_t since)
 {
 	const struct tally_id id = { (uint64_t)(uintptr_t)c, NAMELESS | s->n_unnamed++ };
@@ -189,7 +189,7 @@ static void acrn_before(struct tally_sink *s, struct tally_cpu *c, uint32_t prev
 	struct tally_vcpu *owner = c->owner;
 
 	if (c->known && owner && owner->id.b & NAMELESS && prev != ACRN_IDLE) {
-		/* The nameless vCPU is this one. */
+		/* The vCPU that had no name is this one. */
 		owner->vm = acrn_name(s, prev);
 		rs_tally_vcpu_identify(s, owner, (struct tally_id){ owner->id.a, prev });
 		return;
@@ -307,7 +307,7 @@ static void kvm_entry(struct tally_sink *s, const struct seen *seen)
 	rs_tally_entry(s, v, seen->view->cpu, seen->now);
 }
 
-/* tid, vector, again: its delivery was cut short, and it has been counted */
+/* tid, vector, again: the earlier delivery was interrupted, and the interrupt is already counted */
 static void kvm_interrupt(struct tally_sink *s, const struct seen *seen)
 {
 	struct tally_vcpu *v = kvm_vcpu(s, seen);
@@ -487,7 +487,7 @@ static void xen_runs_on(struct tally_sink *s, const struct seen *seen)
 
 /* ---- VMMs ----------------------------------------------------------------------------------- */
 
-/* Returns the event's vCPU. The events do not name the CPU, so each vCPU gets a virtual one, which
+/* Returns the event's vCPU. The events do not name the CPU, so each vCPU gets a virtual CPU, which
  * it always has. */
 static struct tally_vcpu *vmm_vcpu(struct tally_sink *s, const struct seen *seen)
 {
@@ -613,9 +613,9 @@ static uint64_t tick_of(struct tally_sink *s, const struct rs_view *view)
 }
 
 /*
- * Returns the event's tick, and moves the end of the tally on to it. Time does not go back: within
- * a ns, events of several streams come in any order, and an event that is further back has a stamp
- * beyond 64 bits of the first event's clock; it gets the latest tick.
+ * Returns the event's tick, and moves the end of the tally on to it. Time does not go back: an
+ * earlier event gets the latest tick. Within a ns, events of several streams arrive in any order;
+ * an event that is further back has a stamp beyond 64 bits of the first event's clock.
  */
 static uint64_t tick_next(struct tally_sink *s, const struct rs_view *view)
 {

@@ -2,7 +2,7 @@
 /*
  * The internals of the tally.
  *
- *	tally_events.c	what each event of each hypervisor means
+ *	tally_events.c	the meaning of each hypervisor's events
  *	tally.c		CPUs, vCPUs and rows
  *	tally_collect.c	the result
  */
@@ -28,9 +28,9 @@ struct tally_vcpu;
 struct tally_cpu {
 	struct tally_cpu *all;
 	struct tally_id id;
-	int cpu;    /* RS_UNKNOWN */
-	bool known; /* its owner is known; else the next event determines it for the time since */
-	bool whole; /* the begin of this turn is known */
+	int cpu;	/* RS_UNKNOWN */
+	bool known;	/* else the next event determines the owner since the last event */
+	bool whole;	/* the begin of this turn is known */
 	uint64_t since; /* the begin of this turn */
 	uint64_t last;	/* of the last event on it */
 	enum rs_tally_use use;
@@ -41,7 +41,7 @@ struct tally_cpu {
 struct tally_vcpu {
 	struct tally_vcpu *all;
 	struct tally_id id;
-	const char *vm; /* NULL: unknown so far */
+	const char *vm; /* NULL: not yet known */
 	int vcpu;
 	struct tally_cpu *home;	  /* the CPU to which it is bound; NULL: none */
 	struct rs_vcpu_time time; /* in ticks */
@@ -51,7 +51,7 @@ struct tally_vcpu {
 	uint32_t isa, code;
 	int exit_cpu;
 	struct tally_row *interrupt; /* the interrupt that caused it, or NULL */
-	uint64_t entered;	     /* when it entered the guest; 0: unknown */
+	uint64_t entered;	     /* the time at which it entered the guest; 0: unknown */
 };
 
 struct tally_row {
@@ -73,7 +73,7 @@ struct tally_known {
 
 struct tally_sink {
 	struct rs_sink sink;
-	struct rs_arena arena;		 /* of all below */
+	struct rs_arena arena;		 /* of all objects below */
 	struct rs_map cpus, vcpus, rows; /* by their identities */
 	struct tally_cpu *all_cpus;
 	struct tally_vcpu *all_vcpus;
@@ -91,7 +91,7 @@ struct tally_sink {
 	struct rs_hist *taken_hists;
 };
 
-/* Each finds or creates its object. Returns NULL without room, which is counted, or without
+/* Each finds or creates its object. Returns NULL if there is no room, which is counted, or no
  * memory. */
 struct tally_cpu *rs_tally_cpu_of(struct tally_sink *s, struct tally_id id, int cpu);
 struct tally_vcpu *rs_tally_vcpu_of(struct tally_sink *s, struct tally_id id, uint64_t now);

@@ -373,7 +373,7 @@ static struct rs_error *unequal(const struct rs_xen_row *row, uint64_t sum, uint
 		snprintf(who, sizeof(who), "d%d", row->dom);
 	else
 		snprintf(who, sizeof(who), "d%dv%d", row->dom, row->vcpu);
-	return rs_error_create(RS_FAILED, "%s: its states add up to %llu ns, of %llu ns", who,
+	return rs_error_create(RS_FAILED, "%s: its states add up to %llu ns, expected %llu ns", who,
 			       (unsigned long long)sum, (unsigned long long)wall);
 }
 

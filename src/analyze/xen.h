@@ -16,7 +16,7 @@
 #include "xen/counts.h"
 #include <ringside/source.h>
 
-/* The kinds of rows, each with the meaning of `sub` and `key`. */
+/* The kinds of rows, with the meaning of `sub` and `key` in each. */
 enum rs_xen_kind {
 	RS_XEN_VOLUME,	 /* records by physical CPU; sub: pCPU, key: enum rs_xen_volume or class */
 	RS_XEN_STATES,	 /* a vCPU's times; key: enum rs_xen_state */
@@ -46,7 +46,7 @@ enum rs_xen_state {
 	RS_XEN_STATES_COUNT,
 };
 
-/* The joint states of a domain's vCPUs, in xenalyze's words. vCPUs that have not appeared do not
+/* The joint states of a domain's vCPUs, in xenalyze's terms. vCPUs without an event so far do not
  * count. */
 enum rs_xen_together {
 	RS_XEN_ALL_BLOCKED,
@@ -75,8 +75,8 @@ enum rs_xen_call {
 
 enum rs_xen_interrupt {
 	RS_XEN_VIRQ,	       /* injected; its time: until the guest continues and handles it */
-	RS_XEN_VIRQ_WAKE_HALT, /* one that woke the vCPU: until it halts again */
-	RS_XEN_VIRQ_HALT,      /* any other: until the vCPU halts */
+	RS_XEN_VIRQ_WAKE_HALT, /* an interrupt that woke the vCPU: until it halts again */
+	RS_XEN_VIRQ_HALT,      /* any other interrupt: until the vCPU halts */
 	RS_XEN_IRQ,	       /* a physical one, handled by Xen */
 };
 
@@ -85,16 +85,16 @@ enum rs_xen_interrupt {
 
 struct rs_xen_row {
 	enum rs_xen_kind kind;
-	int dom, vcpu; /* RS_UNKNOWN if not applicable, or not known */
+	int dom, vcpu; /* RS_UNKNOWN if not applicable, or unknown */
 	uint32_t sub;
 	uint64_t key;
 	uint64_t count; /* occurrences; of states: those with a known begin and end */
 	uint64_t bytes; /* of records */
-	uint64_t timed; /* those of known duration, to which total_ns, min, max and hist apply */
+	uint64_t timed; /* those in total_ns, min, max and hist: of known duration */
 	uint64_t total_ns, min_ns, max_ns;
 	/* of states: time in addition to total_ns, with an unknown begin or end */
 	uint64_t edge_ns;
-	uint64_t continued;	    /* of running: times that the scheduler let it continue */
+	uint64_t continued;	    /* of running: how often the scheduler let the vCPU continue */
 	const struct rs_hist *hist; /* NULL: no durations */
 };
 
@@ -111,7 +111,7 @@ struct rs_xen_result {
 struct rs_error *rs_xen_sink_create(uint32_t kinds, struct rs_sink **sink);
 void rs_xen_sink_destroy(struct rs_sink *sink);
 
-/* Returns the result so far. Valid until the next call on the sink. */
+/* Returns the result so far. It is valid until the next call on the sink. */
 struct rs_error *rs_xen_collect(struct rs_sink *sink, struct rs_xen_result *result);
 
 /* Returns the result until a time, which must not precede the last event. rs_xen_continue() then
@@ -121,7 +121,7 @@ struct rs_error *rs_xen_collect_until(struct rs_sink *sink, int64_t to_ns,
 void rs_xen_continue(struct rs_sink *sink);
 
 /* Verifies that the states of each vCPU, domain and physical CPU add up to the duration. Returns
- * RS_FAILED, which names the first mismatch. */
+ * RS_FAILED, with a message that names the first mismatch, if they do not. */
 struct rs_error *rs_xen_check(const struct rs_xen_result *result);
 
 /* Returns whether two rows have the same subject, such as states of the same vCPU. */

@@ -36,7 +36,7 @@ static void vmexit(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view 
 	if (xen_wants(x, RS_XEN_EXITS))
 		row = xen_vcpu_row(x, v, RS_XEN_EXITS, isa, xen_arg(view, 0));
 	xen_count(row);
-	if (isa & RS_XEN_IS_NESTED || v->dom < 0) /* an unknown vCPU may stand for many */
+	if (isa & RS_XEN_IS_NESTED || v->dom < 0) /* the unknown vCPU may represent several */
 		return;
 	v->exit = (struct xen_exit){ .open = true, .since_ns = view->ts_ns, .row = row };
 }
@@ -102,7 +102,7 @@ static void inject(struct xen_sink *x, struct xen_vcpu *v, const struct rs_view 
 		return;
 	}
 	injected = &v->injected[vector % XEN_INJECTED_MAX];
-	if (injected->open) /* injected again before it halted: the time counts from the first */
+	if (injected->open) /* injected again before the halt: time from the first */
 		return;
 	*injected =
 		(struct xen_injected){ .open = true, .woke = v->waking, .since_ns = view->ts_ns };

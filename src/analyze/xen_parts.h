@@ -13,11 +13,11 @@
 
 #define XEN_ROWS_MAX  65536u /* 170 MB with a histogram each */
 #define XEN_VCPUS_MAX 65536u
-#define XEN_PCPUS_MAX 4096u /* the most that a Xen build can support */
+#define XEN_PCPUS_MAX 4096u /* the most that a build of Xen can support */
 
 struct xen_row {
 	struct rs_xen_row row;
-	struct xen_row *all;	/* of those that there are */
+	struct xen_row *all;	/* the next of all rows */
 	struct rs_hist *counts; /* row.hist */
 };
 
@@ -36,17 +36,17 @@ struct xen_injected {
 	uint8_t vector;
 	int64_t since_ns;
 };
-#define XEN_INJECTED_MAX 256 /* vectors there are */
+#define XEN_INJECTED_MAX 256 /* number of vectors */
 
 #define XEN_ROWS_RECENT 64u
 
 struct xen_vcpu {
 	int dom, vcpu;
 	struct xen_domain *domain;
-	struct xen_vcpu *all; /* of those that there are */
+	struct xen_vcpu *all; /* the next of all vCPUs */
 	struct xen_vcpu *sibling;
 	struct xen_row *states[RS_XEN_STATES_COUNT];
-	bool seen; /* it appeared in the scheduler's records */
+	bool seen; /* the scheduler's records named it */
 	enum rs_xen_state state;
 	bool whole; /* its beginning is known */
 	int64_t since_ns;
@@ -55,25 +55,25 @@ struct xen_vcpu {
 	bool waking;		/* from sleep to the next halt */
 	struct xen_row *inject; /* until the next entry */
 	int64_t inject_ns;
-	struct xen_injected *injected; /* by vector; NULL: never any */
+	struct xen_injected *injected; /* by vector; NULL: no interrupt so far */
 	uint32_t n_injected;
 	struct xen_row *cr3;
 	int64_t cr3_ns;
-	struct xen_row *recent[XEN_ROWS_RECENT]; /* the last one looked up, by place; NULL: none */
+	struct xen_row *recent[XEN_ROWS_RECENT]; /* the row looked up last, by place; NULL: none */
 };
 
 struct xen_domain {
 	int dom;
 	struct xen_domain *all;
 	struct xen_vcpu *vcpus; /* by sibling */
-	bool seen;		/* one of its vCPUs appeared */
+	bool seen;		/* an event named one of its vCPUs */
 	enum rs_xen_together state;
 	bool whole;
 	int64_t since_ns;
 	struct xen_row *states[RS_XEN_TOGETHER_COUNT];
 };
 
-/* Indexes of records by class: one of 12 bits, or none; and one of 16 subclasses. */
+/* Indexes of records by class: by one of 12 bits or by none, and by one of 16 subclasses. */
 #define XEN_CLASSES 12
 #define XEN_VOLUMES ((XEN_CLASSES + 1) * 16)
 
@@ -99,23 +99,23 @@ struct xen_sink {
 	struct rs_map rows, vcpus;
 	struct xen_row *all_rows;
 	struct xen_vcpu *all_vcpus;
-	struct xen_vcpu *recent[XEN_VCPUS_RECENT]; /* of those; NULL: none yet */
+	struct xen_vcpu *recent[XEN_VCPUS_RECENT]; /* a cache of vCPUs; NULL: free */
 	struct xen_domain *domains;
 	struct xen_pcpu *pcpus[XEN_PCPUS_MAX];
 	uint32_t n_rows, n_vcpus;
-	uint32_t pcpus_end; /* one more than the highest number of a known pCPU */
+	uint32_t pcpus_end; /* the highest number of a known pCPU, plus one */
 	struct rs_xen_row *taken;
 	uint64_t lost, losses, contradictions, refused;
 	bool no_memory;
 };
 
-/* The handler of an event: for its vCPU, its physical CPU, or none. */
+/* The handler of an event: of its vCPU, of its physical CPU, or none. */
 enum xen_handler {
 	XEN_NOTHING,
 	XEN_RUNSTATE,
 	XEN_PHYSICAL, /* interrupt */
 	XEN_POWER,
-	XEN_OF_VCPU, /* from here on */
+	XEN_OF_VCPU, /* this handler and the following take a vCPU */
 	XEN_VMEXIT_VMX = XEN_OF_VCPU,
 	XEN_VMEXIT_SVM,
 	XEN_NESTED_VMX,
@@ -133,7 +133,7 @@ enum xen_handler {
 	XEN_CR_WRITE,
 };
 
-#define XEN_HANDLERS 256u			       /* more than xdt or xen have events */
+#define XEN_HANDLERS 256u			       /* more than the events of xdt or xen */
 extern const uint8_t rs_xen_handlers[8][XEN_HANDLERS]; /* by provider, by number */
 
 static inline enum xen_handler xen_handler(uint64_t id)
@@ -181,8 +181,8 @@ static inline void xen_count(struct xen_row *row)
 struct xen_vcpu *rs_xen_sink_vcpu(struct xen_sink *x, int dom, int vcpu);
 struct xen_pcpu *rs_xen_sink_pcpu(struct xen_sink *x, int cpu);
 
-/* Returns the cache entry for a vCPU. It holds the vCPU that was looked up last of those that share
- * the entry. */
+/* Returns the cache entry for a vCPU. The entry holds the vCPU that was looked up last among those
+ * that share it. */
 static inline struct xen_vcpu **xen_vcpu_recent(struct xen_sink *x, int dom, int vcpu)
 {
 	return &x->recent[((uint32_t)dom << 2 ^ (uint32_t)vcpu) % XEN_VCPUS_RECENT];
@@ -203,14 +203,14 @@ static inline struct xen_pcpu *xen_pcpu(struct xen_sink *x, int cpu)
 	return x->pcpus[cpu] ? x->pcpus[cpu] : rs_xen_sink_pcpu(x, cpu);
 }
 
-/* xen_sched.c: the scheduler's events, losses, and states that are open at the end. */
+/* xen_sched.c: handles the scheduler's events, losses, and states that are open at the end. */
 void rs_xen_sched_change(struct xen_sink *x, const struct rs_view *view);
 void rs_xen_sched_lost(struct xen_sink *x, const struct rs_view *view, int64_t from_ns);
 /* Adds the time of open states to the edge of their rows, and continues them from there. */
 void rs_xen_sched_close(struct xen_sink *x, int64_t now_ns);
 
-/* xen_guest.c: events of a guest; and changes of its vCPU: it becomes runnable, runs, stops, halts,
- * or is lost. */
+/* xen_guest.c: handles a guest's events and its vCPU's changes: the vCPU becomes runnable, runs,
+ * stops, halts, or is lost. */
 void rs_xen_guest_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler);
 /* Handles an event of a physical CPU. */
 void rs_xen_pcpu_event(struct xen_sink *x, const struct rs_view *view, enum xen_handler handler);

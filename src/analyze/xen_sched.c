@@ -26,7 +26,7 @@ static bool is_runnable(enum rs_xen_state state)
 	return state >= RS_XEN_RUNNABLE_WAKE && state <= RS_XEN_RUNNABLE_OTHER;
 }
 
-/* Adds the time of a state that ended. Counts it only if its begin and end are known. */
+/* Adds the time of a state that ended. Counts the state only if its begin and end are known. */
 static void spend(struct xen_sink *x, struct xen_row *row, int64_t since_ns, int64_t now_ns,
 		  bool whole)
 {
@@ -84,7 +84,7 @@ static void domain_update(struct xen_sink *x, struct xen_domain *d, int64_t now_
 		return;
 	if (now_ns < d->since_ns)
 		now_ns = d->since_ns;
-	/* a lost state did not end then */
+	/* a lost state did not end at this time */
 	domain_spend(x, d, now_ns, d->whole && state != RS_XEN_DOMAIN_LOST);
 	d->state = state;
 	d->whole = true;
@@ -122,7 +122,8 @@ static enum rs_xen_pcpu_state running_state(const struct xen_vcpu *v)
 	return v->dom == (int)RS_XEN_DOM_IDLE ? RS_XEN_PCPU_IDLE : RS_XEN_PCPU_BUSY;
 }
 
-/* Sets the vCPU that ran on a CPU. The one that ran from the start is known only when it stops. */
+/* Sets the vCPU that ran on a CPU. The vCPU that has run since the trace's start is known only when
+ * it stops. */
 static void pcpu_previous(struct xen_sink *x, int cpu, const struct xen_vcpu *v)
 {
 	struct xen_pcpu *p = xen_pcpu(x, cpu);

@@ -26,12 +26,12 @@ void rs_arena_deinit(struct rs_arena *arena)
 
 void *rs_arena_alloc(struct rs_arena *arena, size_t bytes)
 {
-	size_t want = (bytes + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+	size_t need = (bytes + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
 	struct rs_arena_block *block;
 	char *at;
 
-	if (want > arena->left) {
-		size_t size = want > BLOCK_BYTES ? want : BLOCK_BYTES;
+	if (need > arena->left) {
+		size_t size = need > BLOCK_BYTES ? need : BLOCK_BYTES;
 
 		block = malloc(sizeof(*block) + size);
 		if (!block)
@@ -42,8 +42,8 @@ void *rs_arena_alloc(struct rs_arena *arena, size_t bytes)
 		arena->left = size;
 	}
 	at = arena->at;
-	arena->at += want;
-	arena->left -= want;
+	arena->at += need;
+	arena->left -= need;
 	return memset(at, 0, bytes);
 }
 

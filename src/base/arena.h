@@ -18,10 +18,10 @@ struct rs_arena {
 
 void rs_arena_deinit(struct rs_arena *arena); /* an arena of zero bytes is empty and valid */
 
-/* Returns zeroed memory that is aligned for any type, or NULL if there is none. */
+/* Returns zeroed memory that is aligned for any type, or NULL if out of memory. */
 void *rs_arena_alloc(struct rs_arena *arena, size_t bytes);
 
-/* Returns a NUL-terminated copy of len bytes, or NULL if there is no memory. */
+/* Returns a NUL-terminated copy of len bytes, or NULL if out of memory. */
 char *rs_arena_text(struct rs_arena *arena, const char *text, size_t len);
 
 #endif

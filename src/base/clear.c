@@ -45,11 +45,12 @@ static struct rs_error *is_foreign(const struct rs_folder *folder, const struct 
 				   const char *name)
 {
 	return rs_error_create(RS_USAGE,
-			       "%s holds '%s', which is no file of a %s: nothing of it is replaced",
+			       "%s holds '%s', which does not belong to a %s: no file is replaced",
 			       folder->path, name, kind->what);
 }
 
-/* Called for each file. `at` is its directory, `name` its name there, `full` that in the folder. */
+/* Called for each file. `at` is its directory, `name` its name there, and `full` its name in the
+ * folder. */
 typedef struct rs_error *visit_fn(const struct rs_folder *folder, const struct rs_clear_kind *kind,
 				  int at, const char *name, const char *full);
 
@@ -63,7 +64,7 @@ static struct rs_error *check_file(const struct rs_folder *folder, const struct 
 	return S_ISREG(st.st_mode) && is_named(kind, full) ? NULL : is_foreign(folder, kind, full);
 }
 
-/* The mark is removed last: a directory that was emptied in part is still of its kind. */
+/* The mark is removed last, so that a partly emptied directory keeps its kind. */
 static struct rs_error *remove_file(const struct rs_folder *folder,
 				    const struct rs_clear_kind *kind, int at, const char *name,
 				    const char *full)
@@ -112,14 +113,14 @@ static struct rs_error *visit_all(const struct rs_folder *folder, const struct r
 	return err;
 }
 
-/* Locks the mark and the directory, one of which a writer holds. The locks end with their
- * descriptors. */
+/* Locks the mark and the directory. A writer holds the lock of one of them. Closing the descriptors
+ * releases the locks. */
 static struct rs_error *lock(const struct rs_folder *folder, int mark)
 {
 	if (!flock(mark, LOCK_EX | LOCK_NB) && !flock(folder->fd, LOCK_EX | LOCK_NB))
 		return NULL;
 	return errno == EWOULDBLOCK
-		       ? rs_error_create(RS_USAGE, "%s is being recorded: it is not replaced",
+		       ? rs_error_create(RS_USAGE, "%s is being recorded, and is not replaced",
 					 folder->path)
 		       : rs_error_errno(errno, "locking %s", folder->path);
 }
@@ -162,7 +163,7 @@ struct rs_error *rs_clear_directory(const char *path)
 	if (!n_allowed || lstat(path, &st))
 		return NULL;
 	if (!S_ISDIR(st.st_mode))
-		return rs_error_create(RS_USAGE, "%s is no directory: it is not replaced", path);
+		return rs_error_create(RS_USAGE, "%s is no directory, and is not replaced", path);
 	err = rs_folder_open_itself(path, &folder);
 	if (err)
 		return err;

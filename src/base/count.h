@@ -7,10 +7,10 @@
 
 #define RS_COUNT_TEXT_MAX 64
 
-/* Writes n and the noun, which is given in the singular, into text. Returns text. */
+/* Writes n and the noun to text. The noun is given in the singular. Returns text. */
 const char *rs_count_text(uint64_t n, const char *noun, char text[RS_COUNT_TEXT_MAX]);
 
-/* As an argument of printf(): the text lasts as long as the block that it stands in. */
+/* For an argument of printf(). The text lasts until the end of the enclosing block. */
 #define RS_COUNT_OF(n, noun) rs_count_text(n, noun, (char[RS_COUNT_TEXT_MAX]){ 0 })
 
 /* "1 argument", "1 to 3 arguments". */
@@ -19,7 +19,7 @@ const char *rs_count_range_text(uint64_t least, uint64_t most, const char *noun,
 #define RS_COUNT_RANGE(least, most, noun)                                                          \
 	rs_count_range_text(least, most, noun, (char[RS_COUNT_TEXT_MAX]){ 0 })
 
-/* The form of a verb behind a count. */
+/* The form of a verb after a count. */
 #define RS_COUNT_WERE(n) ((n) == 1 ? "was" : "were")
 
 #endif

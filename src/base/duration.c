@@ -36,7 +36,7 @@ const char *rs_duration_text(uint64_t ns, char text[RS_DURATION_TEXT_MAX])
 		snprintf(text, RS_DURATION_TEXT_MAX, ns ? "%" PRIu64 "ns" : "%" PRIu64, ns);
 		return text;
 	}
-	/* 999.5 and more would be printed as 1000. */
+	/* 999.5 and more would be rounded to 1000. */
 	if (value >= 999.5) {
 		value /= 1e3;
 		unit = "ms";
@@ -63,8 +63,8 @@ const char *rs_duration_exact(uint64_t ns, char text[RS_DURATION_TEXT_MAX])
 	return text;
 }
 
-/* Parses the number at a text's start. Returns the text behind it, or NULL if there is no number.
- * strtod() alone also accepts "inf", "nan", hexadecimal, signs and blanks. */
+/* Parses the number at a text's start. Returns the text after it, or NULL if there is no number.
+ * strtod() also accepts "inf", "nan", hexadecimal, signs and blanks. */
 static const char *number(const char *text, double *value)
 {
 	const char *digit = text + (*text == '.');
@@ -76,7 +76,7 @@ static const char *number(const char *text, double *value)
 	return end;
 }
 
-/* Finds the unit that a text names. Returns false if it is none of the n units. */
+/* Finds the unit that a text names among the n units. Returns false if there is none. */
 static bool unit_find(const char *text, const struct unit *units, size_t n, bool any_case,
 		      uint64_t *is)
 {
@@ -95,14 +95,17 @@ struct rs_error *rs_duration_parse(const char *text, uint64_t unit_ns, uint64_t 
 	const char *unit = number(text, &value);
 
 	if (!unit)
-		return rs_error_create(RS_USAGE, "'%s' is no duration: say 500us, 1ms, 2s", text);
+		return rs_error_create(RS_USAGE,
+				       "'%s' is not a duration: expected a number and "
+				       "unit, as in 500us, 1ms or 2s",
+				       text);
 	if (*unit && !unit_find(unit, times, sizeof(times) / sizeof(times[0]), false, &unit_ns))
 		return rs_error_create(RS_USAGE,
-				       "'%s': after the number comes ns, us, ms, s, m or h, not "
+				       "'%s': expected ns, us, ms, s, m or h after the number, not "
 				       "'%s'",
 				       text, unit);
 	if (value * (double)unit_ns >= 9.2e18)
-		return rs_error_create(RS_USAGE, "'%s' is longer than can be counted", text);
+		return rs_error_create(RS_USAGE, "'%s' is too long a duration", text);
 	*ns = (uint64_t)(value * (double)unit_ns + 0.5);
 	return NULL;
 }

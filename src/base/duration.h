@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Durations and frequencies as people write and read them: "500ns", "12.3us", "2s", "2.6GHz". */
+/* Durations and frequencies as text: "500ns", "12.3us", "2s", "2.6GHz". */
 #ifndef RS_BASE_DURATION_H
 #define RS_BASE_DURATION_H
 
@@ -8,7 +8,7 @@
 
 #define RS_DURATION_TEXT_MAX 16
 
-/* Frequencies of clocks that exist. */
+/* The range of clock frequencies. */
 #define RS_FREQUENCY_HZ_MIN UINT64_C(1000000)
 #define RS_FREQUENCY_HZ_MAX UINT64_C(1000000000000)
 
@@ -16,16 +16,17 @@
  * "1.23us", "45.6ms", "12345s". Returns text. */
 const char *rs_duration_text(uint64_t ns, char text[RS_DURATION_TEXT_MAX]);
 
-/* Writes a duration exactly, as a whole number of the greatest unit that allows it: "1us", "90m".
+/* Writes a duration exactly, as an integer multiple of the greatest possible unit: "1us", "90m".
  * Digits that do not fit the text are cut. Returns text. */
 const char *rs_duration_exact(uint64_t ns, char text[RS_DURATION_TEXT_MAX]);
 
-/* Parses a number, with or without a fraction, and a unit: ns, us, ms, s, m (minutes) or h. Without
- * a unit the number counts units of unit_ns. RS_USAGE: the text is no duration. */
+/* Parses a number, with an optional fraction, and a unit: ns, us, ms, s, m (minutes) or h. Without
+ * a unit, the number counts units of unit_ns. Returns RS_USAGE if the text is not a duration. */
 struct rs_error *rs_duration_parse(const char *text, uint64_t unit_ns, uint64_t *ns);
 
-/* Parses a number, with or without a fraction, and Hz, kHz, MHz or GHz in either case. Without a
- * unit the number is in Hz. RS_USAGE: the text is no frequency from 1 MHz to 1 THz. */
+/* Parses a number, with an optional fraction, and Hz, kHz, MHz or GHz, ignoring case. Without a
+ * unit, the number is in Hz. Returns RS_USAGE if the text is not a frequency from 1 MHz to 1
+ * THz. */
 struct rs_error *rs_frequency_parse(const char *text, uint64_t *hz);
 
 #endif

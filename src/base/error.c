@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Error objects: one allocation each, and a static one for when that fails. */
+/* Error objects: one allocation each, and a static object if the allocation fails. */
 #include <ringside/error.h>
 
 #include <stdarg.h>
@@ -22,11 +22,11 @@ struct rs_error *rs_error_no_memory(void)
 	return &no_memory.head;
 }
 
-/* "text: tail", or "text" alone. */
+/* Returns "text: tail", or only "text". */
 __attribute__((format(printf, 3, 0))) static struct rs_error *
 build(enum rs_code code, const char *tail, const char *format, va_list args)
 {
-	char start[256]; /* most texts fit: they are formatted once */
+	char start[256]; /* most texts fit, and are formatted only once */
 	va_list again;
 	int len;
 	size_t bytes;

@@ -83,7 +83,7 @@ struct rs_error *rs_folder_make(const char *path, struct rs_folder *folder)
 	if (!err)
 		err = hold(path, 0, folder);
 	if (!err && rs_modes_apply(folder->fd, rs_modes_directory()))
-		err = rs_error_errno(errno, "%s: giving it its mode and group", path);
+		err = rs_error_errno(errno, "%s: setting its mode and group", path);
 	if (err)
 		rs_folder_close(folder);
 	return err;
@@ -96,10 +96,10 @@ struct rs_error *rs_folder_open_or_make(const char *path, struct rs_folder *fold
 
 	*folder = RS_FOLDER_NONE;
 	if (!made && errno != EEXIST)
-		return rs_error_errno(errno, "%s: cannot make it", path);
+		return rs_error_errno(errno, "%s: cannot create it", path);
 	err = rs_folder_open(path, folder);
 	if (!err && made && rs_modes_apply(folder->fd, rs_modes_directory())) {
-		err = rs_error_errno(errno, "%s: giving it its mode and group", path);
+		err = rs_error_errno(errno, "%s: setting its mode and group", path);
 		rs_folder_close(folder);
 	}
 	return err;
@@ -128,7 +128,7 @@ void rs_folder_close(struct rs_folder *folder)
 
 /* ---- its files ------------------------------------------------------------------------------ */
 
-/* The descriptor that a name is below, and the rest of the name. */
+/* Returns the descriptor of a name's directory, and sets the rest of the name. */
 static int below(const struct rs_folder *folder, const char **name)
 {
 	const size_t n = strlen(INSIDE "/");
@@ -148,7 +148,7 @@ int rs_folder_open_file(const struct rs_folder *folder, const char *name, int fl
 		errno = ENOENT;
 		return -1;
 	}
-	/* O_NONBLOCK: a FIFO must not be waited for; it means nothing for a regular file. */
+	/* O_NONBLOCK: opening a FIFO must not wait; the flag does not affect regular files. */
 	fd = openat(at, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 		    rs_modes_file());
 	if (fd < 0)
@@ -174,14 +174,17 @@ struct rs_error *rs_folder_fd(const struct rs_folder *folder, const char *name, 
 		return NULL;
 	}
 	if (errno == ELOOP)
-		return rs_error_create(RS_DAMAGED, "%s/%s is a symbolic link: it is not followed",
+		return rs_error_create(RS_DAMAGED,
+				       "%s/%s is a symbolic link, which is not "
+				       "followed",
 				       folder->path, name);
 	if (errno == EMLINK)
-		return rs_error_create(
-			RS_DAMAGED, "%s/%s has another name too (a hard link): it is not written",
-			folder->path, name);
+		return rs_error_create(RS_DAMAGED,
+				       "%s/%s has another name (a hard link), and is not written",
+				       folder->path, name);
 	if (errno == EINVAL || errno == ENXIO || errno == EISDIR)
-		return rs_error_create(RS_DAMAGED, "%s/%s is no regular file", folder->path, name);
+		return rs_error_create(RS_DAMAGED, "%s/%s is not a regular file", folder->path,
+				       name);
 	return rs_error_errno(errno, "%s/%s", folder->path, name);
 }
 

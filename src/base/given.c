@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens a file that the user named, without ever blocking on it. */
+/* Opens a file that the user named, without blocking on it. */
 #include "base/given.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Above what tools leave when they seek ahead, and fast to read. */
+/* Larger than the holes that tools leave when they seek ahead, and fast to read. */
 #define HOLES_BYTES_MAX (64 << 20)
 
 static bool is_own_descriptor(const char *path)
@@ -23,7 +23,7 @@ static bool is_own_descriptor(const char *path)
 	return !strcmp(path, "/dev/stdin");
 }
 
-/* Returns what a refused file is, and what to do about it; NULL if the file is accepted. */
+/* Returns the kind of a refused file and the remedy, or NULL if the file is accepted. */
 static const char *refused(const char *path, enum rs_given what, mode_t mode)
 {
 	switch (mode & S_IFMT) {
@@ -31,21 +31,23 @@ static const char *refused(const char *path, enum rs_given what, mode_t mode)
 		return NULL;
 	case S_IFIFO:
 		if (what == RS_GIVEN_FILE)
-			return "a pipe, and a file is needed here: write its bytes to a file first";
+			return "a pipe, and a regular file is required: write its bytes to a file "
+			       "first";
 		return is_own_descriptor(path)
 			       ? NULL
-			       : "a FIFO, which is not waited for: use 'cat FIFO |' and /dev/stdin";
+			       : "a FIFO, which could block: use 'cat FIFO |' and /dev/stdin";
 	case S_IFCHR:
 	case S_IFBLK:
-		return "a device, and a file is needed here";
+		return "a device, and a regular file is required";
 	case S_IFDIR:
-		return "a directory, and a file is needed here";
+		return "a directory, and a regular file is required";
 	default:
-		return "no regular file";
+		return "not a regular file";
 	}
 }
 
-/* Returns whether the file's holes exceed the limit. The walk ends at the hole that exceeds it. */
+/* Returns whether the file's holes exceed the limit. The search ends at the hole that exceeds
+ * it. */
 static bool has_holes(int fd, off_t size)
 {
 	off_t holes = 0, data = 0;
@@ -56,7 +58,7 @@ static bool has_holes(int fd, off_t size)
 		if (hole < 0 || hole >= size)
 			break;
 		data = lseek(fd, hole, SEEK_DATA);
-		if (data < 0) /* ENXIO: there is none up to the end */
+		if (data < 0) /* ENXIO: no data up to the end */
 			data = size;
 		holes += data - hole;
 	}
@@ -78,13 +80,12 @@ static struct rs_error *check(const char *path, enum rs_given what, int fd)
 	why = refused(path, what, st.st_mode);
 	if (why)
 		return refuse(path, why);
-	if (!S_ISREG(st.st_mode)) /* a pipe is read as it comes */
+	if (!S_ISREG(st.st_mode)) /* a pipe is read sequentially */
 		return fcntl(fd, F_SETFL, 0) ? rs_error_errno(errno, "%s", path) : NULL;
 	if (has_holes(fd, st.st_size))
 		return rs_error_create(
-			RS_USAGE,
-			"%s has holes of more than %d MiB: it is no trace that a tool wrote", path,
-			HOLES_BYTES_MAX >> 20);
+			RS_USAGE, "%s has holes of more than %d MiB, which no tool's trace has",
+			path, HOLES_BYTES_MAX >> 20);
 	return lseek(fd, 0, SEEK_SET) ? rs_error_errno(errno, "%s", path) : NULL;
 }
 
@@ -95,7 +96,7 @@ struct rs_error *rs_given_open(const char *path, enum rs_given what, int *fd)
 	struct stat st;
 	int opened;
 
-	/* First without opening it: to open some devices is to use them. */
+	/* First checks without opening, because opening some devices has effects. */
 	if (stat(path, &st))
 		return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
 	why = refused(path, what, st.st_mode);

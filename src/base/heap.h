@@ -10,9 +10,9 @@
  * Defines NAME_sift() and NAME_push() for heaps of `type`. before(of, a, b) returns whether the
  * item a comes before b; `context` is the type of `of`, which the callers pass on.
  *
- * NAME_sift() moves the item at a place down to where it belongs. Call it for the first place after
- * that item was replaced or comes later than before. NAME_push() adds an item to a heap of n; the
- * array has room for it.
+ * NAME_sift() moves the item at an index down to its place. Call it for the first index after that
+ * item was replaced or its order increased. NAME_push() adds an item to a heap of n; the array must
+ * have room for it.
  */
 #define RS_HEAP_DEFINE(name, type, context, before)                                                \
 	static inline void name##_sift(context of, type *heap, size_t n, size_t at)                \

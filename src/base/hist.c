@@ -37,7 +37,7 @@ uint64_t rs_hist_total(const struct rs_hist *hist)
 	return total;
 }
 
-/* Returns where in [low, high) the rank-th of n evenly spread values lies. */
+/* Returns the position in [low, high) of the rank-th of n evenly spread values. */
 static uint64_t interpolate(uint64_t low, uint64_t high, uint64_t rank, uint64_t n)
 {
 	return low + (uint64_t)((__uint128_t)(high - low) * rank / n);
@@ -53,7 +53,7 @@ uint64_t rs_hist_percentile(const struct rs_hist *hist, uint32_t permille, uint6
 		return 0;
 	if (permille > 1000)
 		permille = 1000;
-	/* The number of values at or below the result: at least one. */
+	/* The number of values at or below the result, at least one. */
 	rank = (uint64_t)(((__uint128_t)total * permille + 999) / 1000);
 	if (!rank)
 		rank = 1;
@@ -64,7 +64,7 @@ uint64_t rs_hist_percentile(const struct rs_hist *hist, uint32_t permille, uint6
 			below += n;
 			continue;
 		}
-		/* Bounds are of whole numbers: the last value of a bucket is one below the next's
+		/* Values are integers: the last value of a bucket is one below the next bucket's
 		 * first. */
 		value = interpolate(rs_hist_bound(i), rs_hist_bound(i + 1) - 1, rank - below, n);
 		break;

@@ -7,7 +7,7 @@
  *	value	0 1 2 ... 7 | 8 9 ... 15 | 16 18 20 ... 30 | 32 36 40 ... | ...
  *	bucket	0 1 2 ... 7 | 8 9 ... 15 | 16 17 18 ... 23 | 24 25 26 ... | ...
  *
- * The BPF compiler reads this header too: no libc, no division, no loop.
+ * BPF programs also include this header, so it uses no libc, no division and no loop.
  */
 #ifndef RS_BASE_HIST_H
 #define RS_BASE_HIST_H
@@ -16,15 +16,16 @@
 #include <stdint.h>
 
 #define RS_HIST_SUB_BITS 3
-#define RS_HIST_BITS	 42 /* of the largest value with a bucket below the last: 73 min in ns */
+#define RS_HIST_BITS	 42 /* bits of the largest value below the last bucket: 73 min in ns */
 #define RS_HIST_BUCKETS	 ((RS_HIST_BITS - RS_HIST_SUB_BITS + 1) << RS_HIST_SUB_BITS)
 
 struct rs_hist {
 	uint64_t count[RS_HIST_BUCKETS];
 };
 
-/* Returns the index of the highest bit set in value, which is not 0. BPF has no instruction for
- * that. The empty asm keeps each step one jump, where the compiler would make two selections. */
+/* Returns the index of the highest bit set in value, which must not be 0. BPF has no instruction
+ * for it. The empty asm keeps each step a single jump; without it, the compiler generates two
+ * selections. */
 static inline uint32_t rs_hist_log2(uint64_t value)
 {
 #ifndef __bpf__
@@ -70,20 +71,20 @@ uint64_t rs_hist_bound(uint32_t bucket);
 
 void rs_hist_add(struct rs_hist *to, const struct rs_hist *from);
 
-/* Subtracts an earlier state, `before`, from `of`. Counts only grow. */
+/* Subtracts an earlier state, `before`, from `of`. Counts never decrease. */
 void rs_hist_subtract(struct rs_hist *of, const struct rs_hist *before);
 
 uint64_t rs_hist_total(const struct rs_hist *hist);
 
 /*
  * Returns the value that permille (0..1000) of the values do not exceed, interpolated within its
- * bucket; 0 for an empty histogram. min and max bound the result; max 0: both are unknown.
+ * bucket; 0 for an empty histogram. min and max bound the result; if max is 0, both are unknown.
  */
 uint64_t rs_hist_percentile(const struct rs_hist *hist, uint32_t permille, uint64_t min,
 			    uint64_t max);
 
 /* Counts by power of two, as bcc's and DTrace's distributions show them: slots[n] is the number of
- * values of n bits, slots[0] that of zeros. */
+ * values of n bits, and slots[0] the number of zeros. */
 #define RS_HIST_LOG2_SLOTS (RS_HIST_BITS + 2)
 void rs_hist_log2_slots(const struct rs_hist *hist, uint64_t slots[RS_HIST_LOG2_SLOTS]);
 

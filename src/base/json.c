@@ -6,8 +6,8 @@
 
 #include "base/utf8.h"
 
-/* Returns the bytes at text that stand for themselves in a string, a little more than RS_OUT_SHORT
- * at most: no controls, quotes or backslashes, and nothing but UTF-8. */
+/* Returns the number of bytes at text that a JSON string needs no escapes for, at most slightly
+ * more than RS_OUT_SHORT: valid UTF-8 without controls, quotes and backslashes. */
 static size_t plain_len(const char *text, size_t len)
 {
 	size_t at = 0, sequence;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes JSON to a buffered output, without a tree in memory: an event costs little more than its
- * text. The calls nest as the values do:
+ * Writes JSON to a buffered output, without a tree in memory, so an event costs little more than
+ * its text. The calls nest like the values:
  *
  *	struct rs_json json = { .out = &out };
  *
@@ -13,8 +13,8 @@
  *	rs_json_close(&json, '}');
  *	rs_json_line_end(&json);
  *
- * The writer writes the commas. Each call makes its own room. rs_out_flush() reports errors.
- * The type of a value must not depend on the value; what is unknown is null.
+ * The writer writes the commas. Each call reserves its own room. rs_out_flush() reports errors. The
+ * type of a value must not depend on the value; an unknown value is null.
  */
 #ifndef RS_BASE_JSON_H
 #define RS_BASE_JSON_H
@@ -23,10 +23,10 @@
 
 struct rs_json {
 	struct rs_out *out;
-	bool follows; /* a value comes before the next one: a comma goes between them */
+	bool follows; /* a value precedes the next one, so a comma is needed */
 };
 
-/* Writes what comes before a value or a key. */
+/* Writes the comma before a value or a key. */
 static inline void rs_json_next(struct rs_json *json)
 {
 	rs_out_line(json->out);
@@ -92,7 +92,7 @@ static inline void rs_json_signed(struct rs_json *json, int64_t value)
 	rs_out_signed(json->out, value);
 }
 
-/* Writes a number, or null below 0, which stands for unknown. */
+/* Writes a number, or null if it is below 0, which means unknown. */
 static inline void rs_json_known(struct rs_json *json, int value)
 {
 	if (value < 0)
@@ -110,10 +110,10 @@ static inline void rs_json_text(struct rs_json *json, const char *text)
 		rs_json_null(json);
 }
 
-/* Writes a number that is shown in hexadecimal: a string, "0x...", whatever its value. */
+/* Writes a number in hexadecimal, always as a string, "0x...". */
 void rs_json_hex(struct rs_json *json, uint64_t value);
 
-/* Writes a real number with so many decimals. */
+/* Writes a real number with this number of decimals. */
 void rs_json_real(struct rs_json *json, double value, int decimals);
 
 /* Writes a time in seconds, exact to the ns. */
@@ -122,7 +122,7 @@ static inline void rs_json_seconds(struct rs_json *json, double value)
 	rs_json_real(json, value, 9);
 }
 
-/* Ends a line of JSON Lines: the next value stands alone. */
+/* Ends a line of JSON Lines; no comma precedes the next value. */
 void rs_json_line_end(struct rs_json *json);
 
 #endif

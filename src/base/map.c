@@ -44,7 +44,7 @@ void rs_map_add(struct rs_map *map, uint64_t hash, void *item)
 	map->used++;
 }
 
-/* The items behind the hole move up where they may, so that no search ends at it. */
+/* The items after the hole move up if possible, so that no search ends at the hole. */
 void rs_map_remove(struct rs_map *map, uint64_t hash, const void *item)
 {
 	struct rs_map_slot *slots = map->slots;

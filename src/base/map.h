@@ -2,7 +2,7 @@
 /*
  * A hash map by open addressing. It holds pointers to items that the caller owns; an item has its
  * own key. The caller passes the key's hash (below) and a function that compares an item with a
- * key, which the compiler puts inline. A zeroed map is empty. One thread at a time may use a map.
+ * key, which the compiler inlines. A zeroed map is empty. One thread at a time may use a map.
  *
  *	item = rs_map_find(&map, rs_hash_pair(dom, vcpu), same_vcpu, &key);
  *	if (!item && rs_map_reserve(&map))
@@ -24,27 +24,28 @@ struct rs_map_slot {
 
 struct rs_map {
 	struct rs_map_slot *slots;
-	size_t mask; /* slots - 1; 0 while there are none */
+	size_t mask; /* slots - 1; 0 without slots */
 	size_t used;
 };
 
-/* Frees the slots, not the items. The map is empty afterwards, and may be used again. */
+/* Frees the slots, but not the items. The map is then empty, and can be used again. */
 void rs_map_deinit(struct rs_map *map);
 
-/* Makes room for one more item. Returns false if there is no memory for it. */
+/* Makes room for one more item. Returns false if out of memory. */
 bool rs_map_reserve(struct rs_map *map);
 
-/* Adds an item whose key is not in the map. rs_map_reserve() was true since the last one. */
+/* Adds an item with a key that is not in the map. Each call requires a preceding successful
+ * rs_map_reserve(). */
 void rs_map_add(struct rs_map *map, uint64_t hash, void *item);
 
 /* Removes an item that is in the map under this hash. */
 void rs_map_remove(struct rs_map *map, uint64_t hash, const void *item);
 
-/* Removes all items, and keeps the room. */
+/* Removes all items, and keeps the slots. */
 void rs_map_clear(struct rs_map *map);
 
-/* Returns the items one after the other, in no order, and NULL after the last; *at is 0 first. The
- * map must not change in between. */
+/* Returns the next item, in no particular order, or NULL after the last. The caller sets *at to 0
+ * first. The map must not change in between. */
 void *rs_map_next(const struct rs_map *map, size_t *at);
 
 /* Returns the item with this key, or NULL. */

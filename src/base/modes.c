@@ -37,7 +37,7 @@ int rs_modes_apply(int fd, mode_t mode)
 		return 0;
 	if (modes.group != RS_MODES_NO_GROUP && fchown(fd, (uid_t)-1, modes.group))
 		return -1;
-	return fchmod(fd, mode); /* what the umask took, too */
+	return fchmod(fd, mode); /* also the bits that the umask removed */
 }
 
 int rs_modes_open(const char *path, int flags)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The time, in nanoseconds since a clock's own zero: since boot, or since 1970; and pauses. */
+/* The time, in nanoseconds since the clock's epoch (boot, or 1970), and sleeps. */
 #ifndef RS_BASE_NOW_H
 #define RS_BASE_NOW_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* Returns the time of a clock that every kernel has, so that it cannot fail. */
+/* Returns the time of a clock that every kernel has, so it cannot fail. */
 static inline uint64_t rs_now_ns(clockid_t clock)
 {
 	struct timespec now;
@@ -21,7 +21,7 @@ static inline int64_t rs_now_ms(void)
 	return (int64_t)(rs_now_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
-/* Sleeps for a time, or until a signal comes. */
+/* Sleeps for a time, or until a signal arrives. */
 static inline void rs_sleep_ns(uint64_t ns)
 {
 	nanosleep(&(struct timespec){ .tv_sec = (time_t)(ns / 1000000000),

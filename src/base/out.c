@@ -96,7 +96,7 @@ void rs_out_long(struct rs_out *out, const char *text, size_t len)
 	rs_out_line(out);
 }
 
-/* Returns how many decimal digits a value above 0 has. */
+/* Returns the number of decimal digits of a value above 0. */
 static uint32_t decimals_of(uint64_t value)
 {
 #define E6  UINT64_C(1000000)
@@ -107,7 +107,7 @@ static uint32_t decimals_of(uint64_t value)
 		E6 * 10000, E6 * 100000, E12,	       E12 * 10, E12 * 100,
 		E12 * 1000, E12 * 10000, E12 * 100000, E12 * E6, E12 * E6 * 10,
 	};
-	/* The number of bits times log10(2) is right or one too small. */
+	/* The number of bits times log10(2) is exact or one too small. */
 	uint32_t n = (uint32_t)(64 - __builtin_clzll(value)) * 1233 >> 12;
 
 	return n + (value >= tens[n]);

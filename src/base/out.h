@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text output, buffered: built for millions of lines a second, so numbers and texts go straight
- * into the buffer. After an error nothing more is written; rs_out_flush() returns the error.
+ * Buffered text output, for millions of lines a second, so numbers and texts are written directly
+ * to the buffer. After an error, nothing more is written; rs_out_flush() returns the error.
  */
 #ifndef RS_BASE_OUT_H
 #define RS_BASE_OUT_H
@@ -14,37 +14,39 @@
 
 #include "base/digits.h"
 
-#define RS_OUT_BYTES (64u << 10) /* as a pipe holds; malloc() has more than 128 KiB mapped anew */
-#define RS_OUT_LINE  (8u << 10)	 /* room that rs_out_line() makes sure of */
+#define RS_OUT_BYTES (64u << 10) /* as a pipe; malloc() maps blocks above 128 KiB each time */
+#define RS_OUT_LINE  (8u << 10)	 /* room that rs_out_line() guarantees */
 #define RS_OUT_SHORT 255u	 /* a longer text reserves its own room */
-#define RS_OUT_SLACK 64u	 /* bytes behind the buffer that may be written, and mean nothing */
+#define RS_OUT_SLACK 64u	 /* bytes after the buffer that calls may overwrite */
 
 struct rs_out {
-	int fd;						       /* not used if there is put() */
-	void (*put)(void *ctx, const char *bytes, size_t len); /* takes the buffer, into memory */
+	int fd;						       /* unused with put() */
+	void (*put)(void *ctx, const char *bytes, size_t len); /* replaces fd */
 	void *ctx;
 	int error;     /* errno of the first write that failed */
-	bool terminal; /* fd is one: it gets control characters as \xHH, whatever prints them */
+	bool terminal; /* fd is a terminal: control characters are written as \xHH */
 	size_t used;
 	char *buffer;
 };
 
 struct rs_error *rs_out_init(struct rs_out *out, int fd);
-/* Makes an output whose buffer goes to put(). The caller sets ctx, and writes before it changes. */
+/* Initializes an output with a buffer that put() receives. The caller sets ctx, and flushes before
+ * changing it. */
 struct rs_error *rs_out_init_put(struct rs_out *out,
 				 void (*put)(void *ctx, const char *bytes, size_t len));
 void rs_out_deinit(struct rs_out *out);
 
-/* Writes what there is. */
+/* Writes the buffered text. */
 struct rs_error *rs_out_flush(struct rs_out *out);
 
-/* Writes what there is, and frees. err, which is taken, or else what went wrong with writing. */
+/* Writes the buffered text and frees the buffer. Consumes err, and returns it, or else the error of
+ * the output. */
 struct rs_error *rs_out_end(struct rs_out *out, struct rs_error *err);
 
 /* Writes the buffer. rs_out_flush() reports a failure. */
 void rs_out_write(struct rs_out *out);
 
-/* Makes room for RS_OUT_LINE bytes, which the calls below take without asking. */
+/* Reserves room for RS_OUT_LINE bytes, which the calls below use without a check. */
 static inline void rs_out_line(struct rs_out *out)
 {
 	if (RS_OUT_BYTES - out->used < RS_OUT_LINE)
@@ -56,15 +58,15 @@ static inline void rs_out_char(struct rs_out *out, char c)
 	out->buffer[out->used++] = c;
 }
 
-/* len bytes, at most RS_OUT_LINE since the last rs_out_line(). */
+/* Writes len bytes, in total at most RS_OUT_LINE since the last rs_out_line(). */
 static inline void rs_out_bytes(struct rs_out *out, const char *text, size_t len)
 {
 	memcpy(out->buffer + out->used, text, len);
 	out->used += len;
 }
 
-/* The same of a short text, of which RS_OUT_PIECE bytes can be read whatever its length is: a
- * copy of a known size needs no call. */
+/* As rs_out_put(), for a short text with at least RS_OUT_PIECE readable bytes, because a copy of a
+ * constant size needs no call. */
 #define RS_OUT_PIECE 32u
 static inline void rs_out_piece(struct rs_out *out, const char *text, size_t len)
 {
@@ -75,7 +77,8 @@ static inline void rs_out_piece(struct rs_out *out, const char *text, size_t len
 	out->used += len;
 }
 
-/* A text of any length: what is longer than RS_OUT_SHORT goes out in pieces, with rs_out_line(). */
+/* Writes a text of any length; one longer than RS_OUT_SHORT is written in pieces, with
+ * rs_out_line(). */
 void rs_out_long(struct rs_out *out, const char *text, size_t len);
 
 static inline void rs_out_text(struct rs_out *out, const char *text)
@@ -88,7 +91,7 @@ static inline void rs_out_text(struct rs_out *out, const char *text)
 		rs_out_long(out, text, len);
 }
 
-/* Its part that has more than one digit. */
+/* The part of rs_out_unsigned() for more than one digit. */
 void rs_out_dec_long(struct rs_out *out, uint64_t value);
 
 static inline void rs_out_dec(struct rs_out *out, uint64_t value)
@@ -101,19 +104,19 @@ static inline void rs_out_dec(struct rs_out *out, uint64_t value)
 
 void rs_out_signed(struct rs_out *out, int64_t value);
 void rs_out_hex(struct rs_out *out, uint64_t value); /* with 0x */
-/* Without, and of so many digits at least, 1 to 16. */
+/* Writes hexadecimal digits without 0x, at least this many, 1 to 16. */
 void rs_out_hex_digits(struct rs_out *out, uint64_t value, uint32_t least);
 
-/* ns as seconds with nine decimals. */
+/* Writes ns as seconds with nine decimals. */
 void rs_out_seconds(struct rs_out *out, int64_t ns);
 
-/* A text in quotes, its '"' and '\\' escaped, what is not printable UTF-8 as \xHH. Takes room by
- * itself; no more than most bytes of it. */
+/* Writes a text in quotes, with '"' and '\\' escaped, and bytes that are not printable UTF-8 as
+ * \xHH. Reserves its own room. Writes at most `most` bytes of the text. */
 void rs_out_quoted(struct rs_out *out, const char *text, size_t len, size_t most);
 
 /*
- * For a line whose greatest length is known, at most RS_OUT_BYTES: where it goes. Each call below
- * gives the place behind what it wrote, and rs_out_upto() takes the line's end.
+ * Returns the position for a line with a known greatest length, at most RS_OUT_BYTES. Each call
+ * below returns the position after its output, and rs_out_upto() receives the line's end.
  */
 static inline char *rs_out_at(struct rs_out *out, size_t most)
 {
@@ -148,7 +151,7 @@ static inline char *rs_at_dec(char *at, uint64_t value)
 	return at + 1;
 }
 
-/* All eight decimals of a value below 10^8: what follows the others of a larger one. */
+/* Writes all eight decimals of a value below 10^8, as the lower part of a larger value. */
 #define RS_OUT_E8 100000000u
 static inline char *rs_at_eight(char *at, uint32_t value)
 {

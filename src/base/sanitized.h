@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether this build has a sanitizer, which needs memory and system calls of its own. */
+/* Whether this build has a sanitizer, which needs additional memory and system calls. */
 #ifndef RS_BASE_SANITIZED_H
 #define RS_BASE_SANITIZED_H
 

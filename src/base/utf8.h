@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Texts that come from elsewhere, made fit to print. */
+/* Makes untrusted text printable. */
 #ifndef RS_BASE_UTF8_H
 #define RS_BASE_UTF8_H
 
 #include <stddef.h>
 
-/* Bytes of the printable UTF-8 sequence (RFC 3629, no controls) at text; 0 if there is none. */
+/* Returns the length of the printable UTF-8 sequence (RFC 3629, no controls) at text, or 0 if there
+ * is none. */
 size_t rs_utf8_len(const char *text, size_t left);
 
-/* Returns the bytes of the UTF-8 sequence (RFC 3629) at text, controls included; 0: none. */
+/* Returns the length of the UTF-8 sequence (RFC 3629) at text, including controls, or 0 if there is
+ * none. */
 size_t rs_utf8_sequence_len(const char *text, size_t left);
 
-/* Puts '?' in the place of each byte that is part of none. */
+/* Replaces each byte that is not part of a sequence with '?'. */
 void rs_utf8_mend(char *text, size_t len);
 
 /*
- * Escapes `text` for a terminal: each byte that is no printable UTF-8, but newlines and tabs,
- * becomes \xHH. Writes at most `room` bytes to `to`, at least 4. Returns the bytes written, and in
- * *used the bytes of `text` that they stand for.
+ * Escapes `text` for a terminal: each byte that is not printable UTF-8, except newlines and tabs,
+ * becomes \xHH. Writes at most `room` bytes to `to`, at least 4. Returns the number of bytes
+ * written, and sets *used to the number of escaped bytes of `text`.
  */
 size_t rs_utf8_escape(const char *text, size_t len, char *to, size_t room, size_t *used);
 

@@ -11,7 +11,7 @@ void *rs_vector_reserve(void *items, size_t *room, size_t need, size_t item_byte
 	size_t more = *room < ROOM_FIRST / 2 ? ROOM_FIRST : *room * 2;
 	void *bigger;
 
-	/* A room is a 32-bit number in most structures. */
+	/* The room is a 32-bit number in most structures. */
 	if (need > UINT32_MAX)
 		return NULL;
 	if (more > UINT32_MAX)

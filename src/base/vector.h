@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Arrays that grow: a pointer and how many items it has room for, both the caller's. */
+/* Growing arrays: a pointer and the number of items that it has room for, both owned by the
+ * caller. */
 #ifndef RS_BASE_VECTOR_H
 #define RS_BASE_VECTOR_H
 
@@ -7,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the array with room for at least `need` items, and *room as it is now; or NULL, with
- * nothing changed. What is new in it is not set. */
+/* Returns the array with room for at least `need` items, and updates *room, or returns NULL with no
+ * change. New items are uninitialized. */
 void *rs_vector_reserve(void *items, size_t *room, size_t need, size_t item_bytes);
 
 /*
- * Makes room for at least `need` items in the array `items`, a pointer to them, of which there is
- * room for `room`, an unsigned variable. The room at least doubles, so that appending costs the
- * same per item however many there are. Is false if there is no memory; all is as before then.
+ * Makes room for at least `need` items in the array `items`, a pointer, with room for `room` items,
+ * an unsigned variable. The room at least doubles, so the cost of appending an item is constant on
+ * average. Evaluates to false, with no change, if out of memory.
  */
 #define RS_VECTOR_RESERVE(items, room, need)                                                       \
 	({                                                                                         \

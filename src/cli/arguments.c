@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of what each argument of each verb can be. */
+/* The table of the values that each argument of each verb accepts. */
 #include "cli/arguments.h"
 
 #include <string.h>
@@ -9,21 +9,22 @@
 	"user8 user9 user10 user11 user12 user13 user14 user15"
 
 /*
- * The first row that agrees is the argument's: the rows of one option stand before those of a word
- * that --help uses for many options. tests/house/completion.test checks that each argument has a
- * row, and that an option takes the words of its row.
+ * The first matching row applies, so the rows of one option precede those of a word that --help
+ * uses for many options. tests/house/completion.test checks that each argument has a row, and that
+ * an option takes the words of its row.
  */
 static const struct rs_cli_argument rows[] = {
-	/* Of some options. */
+	/* Some options. */
 	{ "export", "to", .source = rs_cli_offer_rows },
-	{ "profile", "to", .source = rs_cli_offer_words, .words = "folded flame pprof speedscope" },
+	{ "profile", "to", .source = rs_cli_offer_words,
+	  .words = "folded flame pprof speedscope callgrind" },
 	{ "replay profile", "to", .source = rs_cli_offer_words,
-	  .words = "folded flame pprof speedscope" },
+	  .words = "folded flame pprof speedscope callgrind" },
 	{ "replay profile", "comm" },
-	{ "export", "of", .source = rs_cli_offer_words, .words = "memory spans" },
+	{ "export", "of", .source = rs_cli_offer_words, .words = "memory spans samples" },
 	{ "export", "value", .source = rs_cli_offer_words,
 	  .words = "alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space "
-		   "spans time" },
+		   "spans time samples" },
 	{ "report memory", "by", .source = rs_cli_offer_words,
 	  .words = "peak live bytes allocations" },
 	{ "log", "level", .source = rs_cli_offer_levels },
@@ -53,7 +54,7 @@ static const struct rs_cli_argument rows[] = {
 	{ "log", "", "level", .source = rs_cli_offer_words, .words = "level" },
 	{ "list", "table", .source = rs_cli_offer_rows },
 	{ "list", "", "GLOB", .source = rs_cli_offer_probes },
-	/* Files and directories, by the word that --help has for them. A trace is a directory, or
+	/* Files and directories, by the word that --help uses for them. A trace is a directory or
 	 * another tool's file. */
 	{ NULL, NULL, "DIR", RS_CLI_DIRECTORIES },
 	{ NULL, NULL, "CORE", RS_CLI_FILES },
@@ -69,10 +70,11 @@ static const struct rs_cli_argument rows[] = {
 	{ NULL, NULL, "REC", RS_CLI_DIRECTORIES },
 	{ NULL, NULL, "REC1", RS_CLI_DIRECTORIES },
 	{ NULL, NULL, "REC2", RS_CLI_DIRECTORIES },
+	{ NULL, NULL, "SCRIPT:PROGRAM", RS_CLI_FILES },
 	{ NULL, NULL, "SNAP", RS_CLI_DIRECTORIES },
 	{ NULL, NULL, "TRACE", RS_CLI_FILES },
 	{ NULL, NULL, "TRACE|REC", RS_CLI_FILES },
-	/* What this host has. */
+	/* Probes, VMs and processes of this host. */
 	{ NULL, NULL, "PID|FILE", RS_CLI_FILES, .source = rs_cli_offer_pids },
 	{ NULL, NULL, "PID", .source = rs_cli_offer_pids },
 	{ NULL, NULL, "SYSTEM:EVENT", .source = rs_cli_offer_tracepoints },
@@ -81,14 +83,14 @@ static const struct rs_cli_argument rows[] = {
 	{ NULL, NULL, "TID,TID", .source = rs_cli_offer_tids, .list = true },
 };
 
-/* Numbers, times, texts: nothing can be offered. */
+/* Numbers, times and texts have no candidates. */
 static const char *const free_texts[] = {
 	"ADDRESS", "ARG",   "ARGS",   "BYTES", "CMD",  "COND", "DATE", "DURATION",     "FUNCTION",
 	"GDB",	   "GROUP", "HZ",     "MIB",   "MODE", "MS",   "N",    "NAME[=VALUE]", "PROBE",
 	"SEC",	   "SIZE",  "SYMBOL", "TEXT",  "TIME", "US",   "VCPU",
 };
 
-/* Whether an argument's name is that of a row: dots behind it are of one that can be repeated. */
+/* Returns whether an argument's name is a row's. Dots after the name mark a repeatable argument. */
 static bool arg_agrees(const char *of_row, const char *arg)
 {
 	size_t len = strlen(arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The values of arguments of verbs and of options, for a shell's completion. */
+/* The values that arguments of verbs and options accept, for shell completion. */
 #ifndef RS_CLI_ARGUMENTS_H
 #define RS_CLI_ARGUMENTS_H
 
@@ -13,15 +13,15 @@ enum rs_cli_files {
 	RS_CLI_DIRECTORIES,
 };
 
-/* A row holds for each argument that matches its first three members; NULL matches all. */
+/* A row applies to each argument that matches its first three members; NULL matches all. */
 struct rs_cli_argument {
 	const char *verb;   /* as in "report exits" */
 	const char *option; /* its long name; "": an argument of the verb */
-	const char *arg;    /* what --help calls it, without the dots of one that can be repeated */
+	const char *arg;    /* its name in --help, without the dots of a repeatable one */
 	enum rs_cli_files files;
-	rs_cli_source_fn *source; /* other words that it can be; NULL: none */
+	rs_cli_source_fn *source; /* other accepted words; NULL: none */
 	const char *words;	  /* for the source */
-	bool list;		  /* of such words, with commas between them */
+	bool list;		  /* a comma-separated list of such words */
 };
 
 /* Returns an argument's row, or NULL if there is none. option: NULL for the verb's argument. */

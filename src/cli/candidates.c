@@ -25,7 +25,7 @@ static void offer(const struct rs_cli_wish *wish, const char *word, const char *
 	wish->offer(word, help, wish->context);
 }
 
-/* ---- lists that are written down ------------------------------------------------------------ */
+/* ---- fixed lists ---------------------------------------------------------------------------- */
 
 void rs_cli_offer_words(const struct rs_cli_wish *wish)
 {
@@ -73,7 +73,7 @@ void rs_cli_offer_xen_classes(const struct rs_cli_wish *wish)
 
 /* ---- this host ------------------------------------------------------------------------------ */
 
-/* Offers the tracepoints by a format that has the system and the name. */
+/* Offers the tracepoints, formatted by `format` from system and name. */
 __attribute__((format(printf, 2, 0))) static void tracepoints(const struct rs_cli_wish *wish,
 							      const char *format)
 {
@@ -96,7 +96,7 @@ void rs_cli_offer_tracepoints(const struct rs_cli_wish *wish)
 	tracepoints(wish, "%s:%s");
 }
 
-/* Calls `each` for each vCPU that runs and that this user may see, and says whether it is its VM's
+/* Calls `each` for each running vCPU that this user may see, and passes whether it is its VM's
  * first. */
 static void vcpus(const struct rs_cli_wish *wish,
 		  void (*each)(const struct rs_cli_wish *wish, const struct rs_kvm_vcpu *vcpu,
@@ -158,8 +158,8 @@ void rs_cli_offer_tids(const struct rs_cli_wish *wish)
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
-/* Calls `each` for each trace directory among the arguments, as a process that can only read.
- * Returns whether there is one. Another tool's files are left out: to open one can take long. */
+/* Confines the process to reading, and calls `each` for each trace directory among the arguments.
+ * Returns whether there is one. Skips other tools' files, which can take long to open. */
 static bool of_traces(const struct rs_cli_wish *wish,
 		      struct rs_error *(*each)(const struct rs_cli_wish *wish, const char *path))
 {
@@ -181,7 +181,7 @@ static bool of_traces(const struct rs_cli_wish *wish,
 	return any;
 }
 
-/* Returns whether a stream before this one belongs to the VM. */
+/* Returns whether an earlier stream belongs to the VM. */
 static bool has_vm(const struct rs_trace *trace, uint32_t before, const char *vm)
 {
 	for (uint32_t i = 0; i < before; i++) {

@@ -56,7 +56,7 @@ void rs_cli_put(FILE *to, const char *text, size_t len)
 		fwrite(escaped, 1, rs_utf8_escape(text, len, escaped, sizeof(escaped), &used), to);
 }
 
-void rs_cli_say(const char *verb, const char *text)
+void rs_cli_message(const char *verb, const char *text)
 {
 	fflush(stdout);
 	fprintf(stderr, "ringside %s: ", verb);
@@ -66,7 +66,7 @@ void rs_cli_say(const char *verb, const char *text)
 
 void rs_cli_remark(void *verb, const char *text)
 {
-	rs_cli_say(verb, text);
+	rs_cli_message(verb, text);
 }
 
 int rs_cli_fail(const char *verb, struct rs_error *err)
@@ -76,7 +76,7 @@ int rs_cli_fail(const char *verb, struct rs_error *err)
 	if (!err)
 		return RS_EXIT_OK;
 	if (!pipe_closed || !strstr(rs_error_text(err), strerror(EPIPE)))
-		rs_cli_say(verb, rs_error_text(err));
+		rs_cli_message(verb, rs_error_text(err));
 	code = exit_code(rs_error_code(err));
 	rs_error_free(err);
 	return code;
@@ -107,7 +107,7 @@ struct rs_error *rs_cli_json_print(void (*put)(struct rs_json *json, const void 
 	struct rs_json json = { .out = &out };
 	struct rs_error *err;
 
-	fflush(stdout); /* what stdio holds comes first */
+	fflush(stdout); /* first flush what stdio holds */
 	err = rs_out_init(&out, STDOUT_FILENO);
 	if (!err) {
 		rs_json_open(&json, '{');
@@ -119,7 +119,7 @@ struct rs_error *rs_cli_json_print(void (*put)(struct rs_json *json, const void 
 	return err;
 }
 
-/* A key that argp does not have: a help filter sets rows_listed. */
+/* A key that argp does not define: a help filter sets rows_listed. */
 #define KEY_ROWS 0x7fff0000
 
 static rs_cli_row_fn *rows_listed;
@@ -173,7 +173,7 @@ int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 
 	if (rs_cli_completes()) {
 		rs_cli_complete(argp, argc, argv);
-		return RS_EXIT_USAGE; /* so that the verb does nothing */
+		return RS_EXIT_USAGE; /* and the verb does nothing */
 	}
 	if (!rs_cli_options_agree(argp, argv[0], argc, argv))
 		return RS_EXIT_USAGE;
@@ -189,17 +189,16 @@ enum { KEY_MODE = 0x7000, KEY_GROUP, KEY_FORCE };
 
 static const struct argp_option modes_options[] = {
 	{ "mode", KEY_MODE, "MODE", 0,
-	  "Give the files that are written this mode, as in 0640, and directories the same with x "
-	  "beside each r (0600 and 0700)",
+	  "Create files with this mode, as in 0640, and directories with the same mode plus x for "
+	  "each r (0600 and 0700)",
 	  90 },
 	{ "group", KEY_GROUP, "GROUP", 0,
-	  "Give the files that are written to this group, with mode 0640 unless --mode is given",
-	  90 },
+	  "Create files with this group, and with mode 0640 unless --mode is given", 90 },
 	{ 0 },
 };
 
 struct modes {
-	mode_t file; /* 0: not said */
+	mode_t file; /* 0: not given */
 	gid_t group;
 };
 
@@ -211,8 +210,8 @@ static mode_t mode_of(const struct argp_state *state, const char *text)
 	if (!isdigit((unsigned char)text[0]) || *end || mode > 0666 || (mode & 0600) != 0600 ||
 	    mode & 0111)
 		argp_error(state,
-			   "--mode '%s': expected octal digits that let the user read and write "
-			   "and nobody execute, as in 0640",
+			   "--mode '%s': expected octal digits with read and write permission for "
+			   "the user and no execute permission, as in 0640",
 			   text);
 	return (mode_t)mode;
 }
@@ -223,7 +222,7 @@ static gid_t group_of(const struct argp_state *state, const char *text)
 	uint64_t number = 0;
 
 	if (!group && !rs_cli_read_number(text, 0, INT32_MAX, &number))
-		argp_error(state, "--group '%s': this system has no group of this name", text);
+		argp_error(state, "--group '%s': this system has no such group", text);
 	return group ? group->gr_gid : (gid_t)number;
 }
 
@@ -304,16 +303,30 @@ int rs_cli_parse_maker(const struct argp *argp, int argc, char **argv, void *inp
 	return rs_cli_parse(&(struct argp){ .children = children }, argc, argv, input);
 }
 
+/* The user before a reader became an unprivileged one. */
+static uid_t own_user = (uid_t)-1;
+
+uid_t rs_cli_user(void)
+{
+	return own_user == (uid_t)-1 ? geteuid() : own_user;
+}
+
 struct rs_error *rs_cli_confine(enum rs_confine_work work)
 {
-	const char *failed = rs_confine_process(work);
+	const char *failed;
 
-	return failed ? rs_error_errno(errno, "giving up what is not needed: %s", failed) : NULL;
+	if (own_user == (uid_t)-1)
+		own_user = geteuid();
+	failed = rs_confine_process(work);
+	return failed ? rs_error_errno(errno, "dropping privileges: %s", failed) : NULL;
 }
 
 char *rs_cli_command(int argc, char **argv)
 {
-	size_t bytes = sizeof("ringside");
+	static const char name[] = "ringside";
+	/* rs_cli_parse() put it before the verb. */
+	bool named = argc && !strncmp(argv[0], name, sizeof(name) - 1);
+	size_t bytes = sizeof(name);
 	char *command, *at;
 
 	for (int i = 0; i < argc; i++)
@@ -321,15 +334,16 @@ char *rs_cli_command(int argc, char **argv)
 	command = malloc(bytes);
 	if (!command)
 		return NULL;
-	at = stpcpy(command, "ringside");
+	at = stpcpy(command, named ? "" : name);
 	for (int i = 0; i < argc; i++) {
-		*at++ = ' ';
+		if (i || !named)
+			*at++ = ' ';
 		at = stpcpy(at, argv[i]);
 	}
 	return command;
 }
 
-/* SIGPIPE comes to the thread that writes, before its write() fails. Async-signal-safe. */
+/* SIGPIPE reaches the writing thread before its write() fails. Async-signal-safe. */
 static void on_pipe(int signal_number)
 {
 	struct pollfd out = { .fd = STDOUT_FILENO };
@@ -363,8 +377,8 @@ int rs_cli_pipe_status(int status)
 
 /*
  * One request to stop can come as two signals: timeout(1) signals its child, then its process
- * group. Only a signal that comes later than that ends the process at once. It is blocked in here,
- * so what is raised is delivered on return. Async-signal-safe.
+ * group. Only a later signal ends the process immediately. The signal is blocked here, so the
+ * raised one is delivered on return. Async-signal-safe.
  */
 static void on_stop(int signal_number)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside complete WORD...: prints what the last word can be, for the shells' completions.
+ * ringside complete WORD...: prints the candidates for the last word, for shell completion.
  *
- * The words are those of a command line behind "ringside". The last is the one to complete, and may
- * be empty. Each line of output is a whole word that it can be, a tab, and a description. The last
- * line is ":file", ":directory" or ":none": whether the word can be the path of one, too. A tab and
- * the part of the word before that path, as in "--output=", follow. ":unmarked" is a fault: the
+ * The words are those of a command line after "ringside". The last is the one to complete, and may
+ * be empty. Each line of output is a whole candidate, a tab, and a description. The last line is
+ * ":file", ":directory" or ":none" and says whether the word can also be the path of one. A tab and
+ * the part of the word before that path, as in "--output=", follow. ":unmarked" is a defect: the
  * argument has no row in arguments.c.
  *
  * The verb's function runs with the words before the last one, up to rs_cli_parse(), which calls
  * rs_cli_complete() instead of argp. So the options are those of the verb's own tables, and no
- * shell has a copy of them. Nothing goes to standard error. Names of VMs and traces are untrusted:
- * those that are not printable, or that a shell would take for the last line, are left out.
+ * shell has a copy of them. Nothing is written to standard error. Names of VMs and traces are
+ * untrusted: those that are not printable, or that a shell would read as the last line, are
+ * skipped.
  */
 #include "cli/cli.h"
 
@@ -27,16 +28,16 @@
 /* The verb's arguments that may be traces. */
 #define TRACES_MAX 16
 
-static const char *asked; /* the word to complete; NULL: a verb does its work */
+static const char *completed; /* the word to complete; NULL: a verb runs */
 
 struct completion {
 	const char *verb;
 	const struct argp *argp;
-	size_t kept; /* bytes of the word that stay as they are: "--output=", "vm," */
+	size_t kept; /* bytes of the word that stay unchanged: "--output=", "vm," */
 	struct rs_cli_word last;
 	bool ended;			/* "--" was before the word: options have ended */
-	uint32_t n_arguments;		/* of the verb, with the word */
-	const struct argp_option *more; /* what can be repeated as arguments of the verb */
+	uint32_t n_arguments;		/* the verb's arguments, with the word */
+	const struct argp_option *more; /* the repeatable arguments of the verb */
 	const char *traces[TRACES_MAX];
 	uint32_t n_traces;
 	enum rs_cli_files files;
@@ -45,7 +46,7 @@ struct completion {
 
 bool rs_cli_completes(void)
 {
-	return asked;
+	return completed;
 }
 
 /* ---- output --------------------------------------------------------------------------------- */
@@ -59,17 +60,17 @@ static bool is_printable(const char *text)
 	return !left;
 }
 
-/* Prints a word if it begins as the one to complete. The context is a size_t: how much of that is
- * kept. */
+/* Prints a candidate if it begins like the word to complete. The context is a size_t, the number of
+ * bytes of the word that stay. */
 static void offer(const char *word, const char *help, void *context)
 {
 	const size_t *kept = context;
-	const char *begins = asked + *kept;
+	const char *begins = completed + *kept;
 
 	if (strncmp(word, begins, strlen(begins)) != 0 || !is_printable(word) ||
 	    (word[0] == ':' && !*kept))
 		return;
-	printf("%.*s%s", (int)*kept, asked, word);
+	printf("%.*s%s", (int)*kept, completed, word);
 	if (help && *help && is_printable(help))
 		printf("\t%s", help);
 	putchar('\n');
@@ -79,15 +80,15 @@ static void end(const struct completion *c)
 {
 	static const char *const files[] = { ":none", ":file", ":directory" };
 
-	printf("%s\t%.*s\n", c->unmarked ? ":unmarked" : files[c->files], (int)c->kept, asked);
+	printf("%s\t%.*s\n", c->unmarked ? ":unmarked" : files[c->files], (int)c->kept, completed);
 }
 
-/* ---- what the word is ----------------------------------------------------------------------- */
+/* ---- kinds of words ------------------------------------------------------------------------- */
 
-/* Returns whether a word's value is the word to complete, or a part of it. */
-static bool is_asked(const struct rs_cli_word *word)
+/* Returns whether a word's value is the word to complete or a part of it. */
+static bool is_completed(const struct rs_cli_word *word)
 {
-	return word->value >= asked && word->value <= asked + strlen(asked);
+	return word->value >= completed && word->value <= completed + strlen(completed);
 }
 
 static void add_word(const struct rs_cli_word *word, void *context)
@@ -96,7 +97,7 @@ static void add_word(const struct rs_cli_word *word, void *context)
 	const struct argp_option *option = word->option;
 	size_t len = option && option->arg ? strlen(option->arg) : 0;
 
-	if (!option && !c->ended && !is_asked(word) && !strcmp(word->value, "--")) {
+	if (!option && !c->ended && !is_completed(word) && !strcmp(word->value, "--")) {
 		c->ended = true;
 		return;
 	}
@@ -104,7 +105,7 @@ static void add_word(const struct rs_cli_word *word, void *context)
 	c->n_arguments += !option;
 	if (len > 4 && !strcmp(option->arg + len - 3, "...") && option->arg[len - 4] != ',')
 		c->more = option;
-	if (word->value && !is_asked(word) && c->n_traces < TRACES_MAX &&
+	if (word->value && !is_completed(word) && c->n_traces < TRACES_MAX &&
 	    (!option || !strcmp(option->name, "on") || !strcmp(option->name, "trace")))
 		c->traces[c->n_traces++] = word->value;
 }
@@ -122,36 +123,36 @@ static void complete_options(const struct completion *c)
 		snprintf(word, sizeof(word), "--%s", at[i]->name);
 		offer(word, at[rs_cli_option_of_alias(at, i)]->doc, &kept);
 	}
-	offer("--help", "Help on this verb", &kept);
+	offer("--help", "Print help on this verb", &kept);
 }
 
-/* Offers what an argument can be: of an option, or NULL of the verb. */
+/* Offers the candidates for an argument of an option, or of the verb if the option is NULL. */
 static void complete_argument(struct completion *c, const struct argp_option *option,
 			      const char *arg)
 {
 	const struct rs_cli_argument *row =
 		rs_cli_argument_find(c->verb, option ? option->name : NULL, arg);
-	const char *comma = strrchr(asked + c->kept, ',');
+	const char *comma = strrchr(completed + c->kept, ',');
 
 	if (!row) {
 		c->unmarked = true;
 		return;
 	}
 	if (row->list && comma)
-		c->kept = (size_t)(comma + 1 - asked);
+		c->kept = (size_t)(comma + 1 - completed);
 	if (row->files)
 		c->files = row->files;
 	if (row->source)
 		row->source(&(struct rs_cli_wish){ .argp = c->argp,
 						   .words = row->words,
-						   .begins = asked + c->kept,
+						   .begins = completed + c->kept,
 						   .traces = c->traces,
 						   .n_traces = c->n_traces,
 						   .offer = offer,
 						   .context = &c->kept });
 }
 
-/* Reads the next name of an argument from a verb's usage, as in "TRACE... -o FILE". Skips options,
+/* Reads the next argument's name from a verb's usage, as in "TRACE... -o FILE". Skips options,
  * which begin with a dash, and their arguments. Returns false at the end. */
 static bool usage_next(const char **usage, char *name, size_t room)
 {
@@ -175,7 +176,7 @@ static bool usage_next(const char **usage, char *name, size_t room)
 }
 
 /* Removes the brackets around the name of an optional argument, but not those within it. Returns
- * whether this argument alone is optional. */
+ * whether only this argument is optional. */
 static bool usage_bare(char *name)
 {
 	size_t len = strlen(name);
@@ -188,8 +189,8 @@ static bool usage_bare(char *name)
 	return opens && closes;
 }
 
-/* Offers what the verb's argument of this number, counted from 0, can be: the one of this place,
- * one before it that can be repeated, and what is behind those that can be left out. */
+/* Offers the candidates for the verb's argument of this number, counted from 0: those of this
+ * position, of a repeatable argument before it, and of the arguments after optional ones. */
 static void complete_positional(struct completion *c, uint32_t number)
 {
 	const char *usage = c->argp->args_doc ? c->argp->args_doc : "";
@@ -221,14 +222,14 @@ void rs_cli_complete(const struct argp *argp, int argc, char **argv)
 	if (!words)
 		return;
 	memcpy(words, argv, (size_t)argc * sizeof(*words));
-	words[argc] = (char *)asked;
+	words[argc] = (char *)completed;
 	rs_cli_options_walk(argp, argc + 1, words, add_word, &c);
 	free(words);
-	argument = c.last.value && is_asked(&c.last);
+	argument = c.last.value && is_completed(&c.last);
 	if (argument && c.last.option) {
-		c.kept = (size_t)(c.last.value - asked);
+		c.kept = (size_t)(c.last.value - completed);
 		complete_argument(&c, c.last.option, c.last.option->arg);
-	} else if (asked[0] == '-' && !c.ended) {
+	} else if (completed[0] == '-' && !c.ended) {
 		complete_options(&c);
 	} else if (argument) {
 		complete_positional(&c, c.n_arguments - 1);
@@ -260,7 +261,7 @@ int cmd_complete(int argc, char **argv)
 
 	if (!freopen("/dev/null", "w", stderr))
 		return RS_EXIT_FAILED;
-	asked = argc > 1 ? argv[argc - 1] : "";
+	completed = argc > 1 ? argv[argc - 1] : "";
 	if (argc < 3 || help)
 		complete_verb(help);
 	else if (run && run != cmd_complete)

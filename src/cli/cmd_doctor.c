@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside doctor: what each verb needs of this machine, and whether it is there. A check is a row
- * with a function; a verb that is in no row of `needs` works anywhere. What it needs for one of its
- * sources, and others do without, is in `also`: without it, it works in part.
+ * ringside doctor: checks what each verb needs of this machine. A check is a row with a function. A
+ * verb without a row in `needs` works anywhere. `also` has the needs of single sources: without
+ * them, the verb works partly.
  */
 #include "cli/cli.h"
 
@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/json.h"
 #include "cli/shared.h"
 #include "kvm/kvm.h"
@@ -23,6 +24,7 @@
 #include "replay/qemu.h"
 #include "live/tracepoint.h"
 #include "live/xen_ctl.h"
+#include "store/waiting.h"
 #include <ringside/clock.h>
 
 #define CHECKS_MAX  32
@@ -30,10 +32,10 @@
 
 /* The needs of verbs, as bits. */
 #define OF_SESSION 1u  /* KVM's tracepoints, by BPF */
-#define OF_GUEST   2u  /* to run a guest ourselves */
-#define OF_CLOCK   4u  /* stamps by the TSC */
-#define OF_PERF	   8u  /* any of the kernel's tracepoints, by perf */
-#define OF_XEN	   16u /* the trace of the hypervisor below */
+#define OF_GUEST   2u  /* to run a guest in the micro-VM */
+#define OF_CLOCK   4u  /* time stamps by the TSC */
+#define OF_PERF	   8u  /* the kernel's tracepoints, by perf */
+#define OF_XEN	   16u /* the trace of the Xen below */
 #define OF_QEMU	   32u /* to record guests in QEMU */
 #define OF_SAMPLES 64u /* the registers of other VMs' vCPUs */
 
@@ -50,12 +52,12 @@ static const struct need {
 	{ "run", OF_GUEST | OF_CLOCK, 0 },
 };
 
-/* A check's result. A verb cannot work without a vital one, and works partly without another. */
+/* A check's result. A verb cannot work without a vital check, and works partly without another. */
 struct finding {
 	struct rs_kvm_check check;
 	unsigned int of;
 	bool vital;
-	char has[FOUND_BYTES]; /* what meets the need, if it is met; may be empty */
+	char has[FOUND_BYTES]; /* what meets the need; may be empty */
 };
 
 struct doctor {
@@ -64,10 +66,10 @@ struct doctor {
 	bool json;
 };
 
-/* ---- checks of our own ---------------------------------------------------------------------- */
+/* ---- this verb's own checks ----------------------------------------------------------------- */
 
-/* Each check returns NULL if its need is met, perhaps with what meets it in `text`; else it returns
- * what is missing, perhaps in `text`. */
+/* Each check returns NULL if its need is met, and may write what meets it to `text`; otherwise it
+ * returns what is missing, which may be in `text`. */
 static const char *no_guest(char *text, size_t size)
 {
 	int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC), error = errno, version;
@@ -83,7 +85,7 @@ static const char *no_guest(char *text, size_t size)
 	close(fd);
 	if (version == KVM_API_VERSION)
 		return NULL;
-	snprintf(text, size, "/dev/kvm speaks version %d of KVM's API, not %d", version,
+	snprintf(text, size, "/dev/kvm has version %d of KVM's API, expected %d", version,
 		 KVM_API_VERSION);
 	return text;
 }
@@ -93,7 +95,7 @@ static const char *no_vm(char *text, size_t size)
 {
 	(void)text;
 	(void)size;
-	return "the reference micro-VM runs on x86-64 alone";
+	return "the reference micro-VM runs only on x86-64";
 }
 #endif
 
@@ -102,7 +104,7 @@ static const char *no_exits(char *text, size_t size)
 	(void)text;
 	(void)size;
 	return rs_kvm_only_user_exits()
-		       ? "this KVM works without VMX and SVM, and never fires kvm_exit"
+		       ? "kvm_exit never fires on this KVM, which uses neither VMX nor SVM"
 		       : NULL;
 }
 
@@ -118,7 +120,7 @@ static const char *no_debugfs(char *text, size_t size)
 	(void)text;
 	(void)size;
 	return access("/sys/kernel/debug/kvm", R_OK | X_OK)
-		       ? "/sys/kernel/debug/kvm is not there, or not readable"
+		       ? "/sys/kernel/debug/kvm is missing or not readable"
 		       : NULL;
 }
 
@@ -158,7 +160,7 @@ static const char *no_qemu(char *text, size_t size)
 	return text;
 }
 
-/* The kernel that replay boots where none is named: the newest of /boot, if it is one. */
+/* Checks the kernel that replay boots by default, the newest in /boot. */
 static const char *no_kernel(char *text, size_t size)
 {
 	char *path = NULL;
@@ -193,6 +195,24 @@ static const char *no_perf(char *text, size_t size)
 	return text;
 }
 
+static const char *no_rings(char *text, size_t size)
+{
+	struct rs_waiting *list = NULL;
+	size_t n = 0, waiting = 0;
+	struct rs_error *err = rs_waiting_list(geteuid(), &list, &n);
+
+	for (size_t i = 0; i < n; i++)
+		waiting += list[i].valid && !list[i].runs && list[i].rings;
+	rs_waiting_free(list, n);
+	if (err)
+		snprintf(text, size, "%s", rs_error_text(err));
+	else if (waiting)
+		snprintf(text, size, "%s of programs that died wait%s",
+			 RS_COUNT_OF(waiting, "file"), waiting == 1 ? "s" : "");
+	rs_error_free(err);
+	return text[0] ? text : NULL;
+}
+
 static bool on_xen(void)
 {
 	return !access("/proc/xen", F_OK);
@@ -219,13 +239,13 @@ static const struct own_check {
 	bool vital;
 	bool (*applies)(void); /* NULL: everywhere */
 } own_checks[] = {
-	{ "kvm_exit fires", no_exits, "use 'ringside exits --user'", OF_SESSION, false },
+	{ "kvm_exit events", no_exits, "use 'ringside exits --user'", OF_SESSION, false },
 	{ "vCPUs' registers", no_samples,
 	  "run the guest on AMD, with the module kvm_amd; BPF cannot read the VMCS of VMX",
 	  OF_SAMPLES, true },
 	{ "vCPUs' threads", no_debugfs,
-	  "mount -t debugfs debugfs /sys/kernel/debug; until then vCPUs are found by threads' "
-	  "names",
+	  "mount -t debugfs debugfs /sys/kernel/debug; until then vCPUs are found by their "
+	  "threads' names",
 	  OF_SESSION, false },
 	{ "schedstat", no_schedstat,
 	  "boot a kernel with CONFIG_SCHED_INFO; without it, times are not compared with the "
@@ -245,8 +265,11 @@ static const struct own_check {
 	{ "Xen's trace, by libxenctrl", no_xen,
 	  "be root in dom0, with Xen's tools; until then 'record --xen' cannot work", OF_XEN, false,
 	  on_xen },
+	{ "no rings that wait for repair", no_rings,
+	  "'ringside repair --list' shows them, and 'ringside repair TRACE' recovers their records",
+	  0, false, NULL },
 	{ "invariant TSC", no_clock,
-	  "times may drift; 'record' and 'run' say so, and refuse with --strict-clock", OF_CLOCK,
+	  "times may drift; 'record' and 'run' report it, and refuse with --strict-clock", OF_CLOCK,
 	  false },
 };
 
@@ -316,7 +339,7 @@ static const char *const state_names[] = {
 	[WORKS] = "works", [PARTLY] = "partly", [CANNOT] = "can't"
 };
 
-/* Returns what to do first for a verb: an unmet vital check, else another unmet one, or NULL. */
+/* Returns the first unmet vital check of a verb, or else the first other unmet check, or NULL. */
 static const struct finding *first_lack(const struct doctor *d, const char *verb)
 {
 	struct need need = needs_of(verb);
@@ -338,7 +361,7 @@ static const struct finding *first_lack(const struct doctor *d, const char *verb
 
 static void print_checks(const struct doctor *d)
 {
-	printf("%-36s %-7s %s\n", "THIS MACHINE HAS", "", "WHAT IS MISSING: WHAT TO DO");
+	printf("%-36s %-7s %s\n", "CHECK", "MET", "MISSING: REMEDY");
 	for (size_t i = 0; i < d->n; i++) {
 		const struct finding *finding = &d->findings[i];
 		const struct rs_kvm_check *check = &finding->check;
@@ -356,20 +379,21 @@ static void print_verbs(const struct doctor *d)
 {
 	const char *verb;
 
-	puts("\nSO THESE VERBS WORK");
+	printf("\n%-36s %s\n", "VERB", "STATE: REASON");
 	for (size_t i = 0; (verb = rs_cli_verb(i)); i++) {
 		const struct finding *lack = first_lack(d, verb);
 
 		printf("%-36s %s", verb, state_names[state_of(d, verb)]);
 		if (lack)
-			printf(": %s", lack->check.what);
+			printf(": %s", lack->check.missing);
 		putchar('\n');
 	}
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-/* Writes the verbs that need what this is about; or that have a source which does. */
+/* Writes the verbs that need this finding, or, if `also`, the verbs that have a source with this
+ * need. */
 static void put_verbs_of(struct rs_json *json, const struct finding *finding, bool also)
 {
 	const char *verb;
@@ -440,7 +464,7 @@ static void put_doctor(struct rs_json *json, const void *about)
 /* ---- the verb ------------------------------------------------------------------------------- */
 
 static const char doc[] =
-	"Show what this machine has for each verb, what is missing, and what to do.\v"
+	"Check what each verb needs of this machine, and show what is missing and what to do.\v"
 	"doctor changes nothing. Run it as the user that will run the verbs, since it checks that "
 	"user's rights.\n\n"
 	"Exit codes: 0 every verb can work; 3 some cannot; 1 failed; 2 usage error.\n\n"

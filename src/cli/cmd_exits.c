@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside exits: the exits of this host's VMs, as they happen.
+ * ringside exits: counts the exits of this host's VMs, live.
  *
  *	session (BPF counts) -> source -> exits sink -> a table at the end, or one each interval
  *
- * It also polls the source between tables, so that threads get their names while they live, and
- * long exits are shown as they happen.
+ * The verb also polls the source between tables, so that threads get their names while they live,
+ * and long exits are shown immediately.
  */
 #include "base/now.h"
 #include "cli/cli.h"
@@ -31,17 +31,17 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Count the exits of the VMs on this host by reason, for DURATION seconds or until Ctrl-C; "
-	"--latency adds how long they took, and --detail what caused each.\v"
-	"The options -p, -v, -a, -t, -T and the tables are kvmexit's. A vCPU has the number that "
-	"KVM gave it.\n\n"
+	"--latency adds their durations, and --detail their causes.\v"
+	"The options -p, -v, -a, -t, -T and the tables are those of kvmexit. vCPUs have KVM's "
+	"numbers.\n\n"
 	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 usage error; 3 done, but "
-	"something was dropped or lost.\n\n"
+	"exits were dropped or lost.\n\n"
 	"Examples:\n"
 	"  ringside exits                    every vCPU, until Ctrl-C\n"
 	"  ringside exits -p 1273795 5       one VM, for 5 seconds\n"
 	"  ringside exits -p 1273795 -v 0    its vCPU 0\n"
 	"  ringside exits --vm web --latency --interval 1\n"
-	"  ringside exits --than 1ms 10      each exit that took longer\n";
+	"  ringside exits --than 1ms 10      each exit that took longer than 1 ms\n";
 
 struct arguments {
 	struct rs_cli_exits exits;
@@ -57,9 +57,9 @@ struct run {
 	struct rs_sink *sink;
 	uint64_t opened_ns;
 	bool seen;		   /* any exit */
-	bool chosen;		   /* one of a thread that was chosen */
-	uint64_t end_ns, table_ns; /* of the run; when the next table is due */
-	bool table_due, shut;	   /* a table is due after this poll; the gate is shut */
+	bool chosen;		   /* of a selected thread */
+	uint64_t end_ns, table_ns; /* end of the run; time of the next table */
+	bool table_due, shut;	   /* a table follows this poll; the gate is closed */
 };
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -85,7 +85,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG:
 		if (a->duration_ns)
-			argp_error(state, "only one duration is allowed, got '%s'", text);
+			argp_error(state, "only one DURATION is allowed, got '%s'", text);
 		a->duration_ns = rs_cli_time(state, "the duration", text, NS_PER_SEC);
 		break;
 	case ARGP_KEY_END:
@@ -109,7 +109,7 @@ static struct rs_error *check_vcpu(const struct rs_exits_choice *choice)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-/* Shows an exit that took long, when it happens. */
+/* Shows a long exit when it happens. */
 static struct rs_error *show_long(void *ctx, const struct rs_exits_long *exit)
 {
 	const struct run *run = ctx;
@@ -190,7 +190,7 @@ static bool any_chosen(const struct rs_exits_choice *choice, const struct rs_exi
 	return false;
 }
 
-/* Shows a table of what happened since the table before. */
+/* Shows a table of the exits since the last table. */
 static struct rs_error *show_table(struct run *run)
 {
 	struct rs_exits_show *show = &run->a->exits.show;
@@ -205,12 +205,12 @@ static struct rs_error *show_table(struct run *run)
 	if (run->a->interval.ns)
 		time_line(show);
 	err = rs_exits_print(show, &exits);
-	/* A table of text has its own head, a file of CSV one alone. */
+	/* Each text table has its own header; CSV has one header. */
 	show->has_head = show->form == RS_TABLE_CSV;
 	return err;
 }
 
-/* Sleeps until then, for at most a tick. A signal interrupts the sleep. */
+/* Sleeps until `until_ns`, for at most a tick. A signal interrupts the sleep. */
 static void sleep_until(uint64_t until_ns)
 {
 	uint64_t now = rs_now_ns(CLOCK_MONOTONIC), ns = until_ns > now ? until_ns - now : 0;
@@ -219,7 +219,7 @@ static void sleep_until(uint64_t until_ns)
 	nanosleep(&tick, NULL);
 }
 
-/* Waits until the source is to be polled again. Returns whether a table is due after that. */
+/* Waits until the next poll of the source. Returns whether a table is due after it. */
 static bool wait_for_poll(const struct run *run)
 {
 	uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
@@ -236,7 +236,7 @@ static bool wait_for_poll(const struct run *run)
 	return false;
 }
 
-/* Shuts the gate at the end of the duration, or at a signal. The source then comes to its end. */
+/* Closes the gate at the end of the duration, or at a signal. The source then ends. */
 static struct rs_error *run_tick(void *ctx, bool *stop)
 {
 	struct run *run = ctx;
@@ -265,7 +265,7 @@ static struct rs_error *run_idle(void *ctx, const struct rs_batch *batch, bool *
 	return err;
 }
 
-/* Feeds the sink and shows tables until the end, then the last table. */
+/* Feeds the sink and shows tables until the source ends, then shows the last table. */
 static struct rs_error *run_feed(struct run *run)
 {
 	const struct rs_feed_hooks hooks = { run_tick, run_idle, run };
@@ -282,10 +282,10 @@ static struct rs_error *run_feed(struct run *run)
 
 /* ---- remarks at the end --------------------------------------------------------------------- */
 
-/* Says that what the options select had no exits. */
+/* Reports that the threads that the options select had no exits. */
 static void remark_none_chosen(const struct rs_exits_choice *choice)
 {
-	fputs("ringside exits: no exits were seen of ", stderr);
+	fputs("ringside exits: no exits were observed of ", stderr);
 	if (choice->tid)
 		fprintf(stderr, "thread %d", choice->tid);
 	else if (choice->n_tids)
@@ -293,7 +293,7 @@ static void remark_none_chosen(const struct rs_exits_choice *choice)
 	else if (choice->pid)
 		fprintf(stderr, "process %d", choice->pid);
 	if (choice->vm)
-		fprintf(stderr, "%sa VM whose name matches '%s'",
+		fprintf(stderr, "%sa VM with a name that matches '%s'",
 			choice->scope == RS_EXITS_VM ? "" : " as ", choice->vm);
 	fputs(": does it run a vCPU? 'ringside top' lists the VMs\n", stderr);
 }
@@ -305,19 +305,18 @@ static void remark_nothing(const struct run *run)
 	if (a->quiet || run->chosen)
 		return;
 	if (!run->seen && !a->exits.user && rs_kvm_only_user_exits())
-		fputs("ringside exits: this host's KVM works without VMX and SVM, and its "
-		      "tracepoint kvm_exit never fires: 'ringside exits --user' counts the returns "
-		      "to the VMM\n",
+		fputs("ringside exits: kvm_exit never fires on this host's KVM, which uses neither "
+		      "VMX nor SVM; 'ringside exits --user' counts the returns to the VMM\n",
 		      stderr);
 	else if (a->exits.show.choice.scope != RS_EXITS_ALL)
 		remark_none_chosen(&a->exits.show.choice);
 	else
-		fputs("ringside exits: no exits were seen: is a VM running? 'ringside top' lists "
-		      "them\n",
+		fputs("ringside exits: no exits were observed: is a VM running? 'ringside top' "
+		      "lists them\n",
 		      stderr);
 }
 
-/* Reports what is missing in the whole run, and whether its times add up. */
+/* Reports the losses of the whole run, and whether its times add up. */
 static struct rs_error *judge(struct run *run, int *code)
 {
 	const struct arguments *a = run->a;
@@ -330,7 +329,7 @@ static struct rs_error *judge(struct run *run, int *code)
 	remark_nothing(run);
 	if (rs_cli_exits_losses("exits", &all)) {
 		*code = RS_EXIT_PARTIAL;
-		return NULL; /* times with losses do not add up */
+		return NULL; /* with losses, times do not add up */
 	}
 	return rs_cli_exits_latency(&a->exits) ? rs_exits_check(&all, RS_CLI_SCHED_SLACK_NS) : NULL;
 }
@@ -343,7 +342,7 @@ static struct rs_error *run_all(struct run *run, int *code)
 	if (err)
 		return err;
 	err = rs_exits_banner(show, run->a->duration_ns);
-	/* Where lines come before the table, its head comes with it. */
+	/* If lines precede the table, rs_exits_print() writes the header with the table. */
 	if (!err && !run->a->interval.ns && !run->a->exits.than_ns)
 		err = rs_exits_head(show);
 	if (!err)

@@ -14,14 +14,14 @@
 #include "export/export.h"
 
 static const struct rs_exporter exporters[] = {
-	{ "xentrace", "Xen's records, window for window, for xenalyze and others",
+	{ "xentrace", "Xen's records, window by window, for xenalyze and other tools",
 	  rs_export_xentrace_suits, rs_export_xentrace },
-	{ "acrn", "ACRN's raw files, one for each CPU in a directory, for acrnalyze.py",
+	{ "acrn", "A directory of ACRN's raw files, one for each CPU, for acrnalyze.py",
 	  rs_export_acrn_suits, rs_export_acrn },
 	{ "chrome",
 	  "Chrome's Trace Event Format (JSON), for Perfetto, about:tracing and speedscope",
 	  rs_export_chrome_suits, rs_export_chrome },
-	{ "folded", "Folded stacks of memory or spans, a line each, for flamegraph.pl",
+	{ "folded", "Folded stacks of memory or spans, one on each line, for flamegraph.pl",
 	  rs_export_profile_suits, rs_export_folded, true },
 	{ "flame", "A flame graph of memory or spans: an SVG that zooms and searches",
 	  rs_export_profile_suits, rs_export_flame, true },
@@ -29,6 +29,8 @@ static const struct rs_exporter exporters[] = {
 	  rs_export_profile_suits, rs_export_pprof, true },
 	{ "speedscope", "A profile of memory or spans for speedscope (JSON)",
 	  rs_export_profile_suits, rs_export_speedscope, true },
+	{ "callgrind", "A profile of memory or spans with its calls, for kcachegrind",
+	  rs_export_profile_suits, rs_export_callgrind, true },
 };
 #define N_EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))
 
@@ -44,25 +46,25 @@ struct arguments {
 enum { KEY_TO = 256, KEY_OF };
 
 static const struct argp_option options[] = {
-	{ "to", KEY_TO, "FORMAT", 0, "The format to write", 1 },
-	{ "output", 'o', "FILE", RS_CLI_TEXT(struct arguments, output), "The file to make", 1 },
-	{ "of", KEY_OF, "memory|spans", 0,
-	  "In a profile: what it is made of (memory if the trace has events of it, else spans)",
+	{ "to", KEY_TO, "FORMAT", 0, "Write this format", 1 },
+	{ "output", 'o', "FILE", RS_CLI_TEXT(struct arguments, output), "Write this new file", 1 },
+	{ "of", KEY_OF, "memory|spans|samples", 0,
+	  "In a profile: what it shows (memory if the trace has memory events, then the samples of "
+	  "replay profile, else spans)",
 	  2 },
 	{ "value", RS_CLI_TEXT(struct arguments, options.value), "NAME", 0,
-	  "In a profile: the value that a format of one value holds, and that others show first: "
+	  "In a profile: the value of a format with one value, and the first of other formats: "
 	  "alloc_objects, alloc_space, inuse_objects, inuse_space, peak_objects, peak_space, "
-	  "spans, "
-	  "time",
+	  "spans, time, samples",
 	  2 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Write a trace in another tool's format.\v"
-	"TRACE is a trace directory, or a file that ringside import knows; several are written as "
-	"one, on one timeline.\n\n"
-	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but events were left out or lost, or "
+	"TRACE is a trace directory, or a file that ringside import reads. Several TRACEs are "
+	"merged on one timeline.\n\n"
+	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but events were skipped or lost, or "
 	"the trace is damaged.\n\n"
 	"Example:\n"
 	"  ringside export --to xentrace trace -o xen.trace && xenalyze --summary xen.trace\n";
@@ -74,6 +76,19 @@ static const struct rs_exporter *find(const char *name)
 			return &exporters[i];
 	}
 	return NULL;
+}
+
+static enum rs_export_of of_find(const struct argp_state *state, const char *name)
+{
+	static const char *const names[] = { [RS_EXPORT_MEMORY] = "memory",
+					     [RS_EXPORT_SPANS] = "spans",
+					     [RS_EXPORT_SAMPLES] = "samples" };
+
+	for (int i = RS_EXPORT_MEMORY; i <= RS_EXPORT_SAMPLES; i++)
+		if (!strcmp(names[i], name))
+			return (enum rs_export_of)i;
+	argp_error(state, "--of '%s': expected memory, spans or samples", name);
+	return RS_EXPORT_EITHER;
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -92,19 +107,17 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "there is no format '%s'", text);
 		break;
 	case KEY_OF:
-		if (strcmp(text, "memory") && strcmp(text, "spans"))
-			argp_error(state, "--of '%s': expected memory or spans", text);
-		a->options.of = text[0] == 'm' ? RS_EXPORT_MEMORY : RS_EXPORT_SPANS;
+		a->options.of = of_find(state, text);
 		break;
 	case ARGP_KEY_END:
 		if (!a->to)
-			argp_error(state, "to which format? --to FORMAT");
+			argp_error(state, "no format given: --to FORMAT");
 		if (!a->output)
-			argp_error(state, "into which file? -o FILE");
+			argp_error(state, "no output file given: -o FILE");
 		if (!a->to->is_profile &&
 		    (a->options.of || a->options.value || a->symbols.n || a->symbols.symfs))
 			argp_error(state, "--of, --value, --binary and --symfs are for profiles: "
-					  "folded, flame, pprof, speedscope");
+					  "folded, flame, pprof, speedscope, callgrind");
 		break;
 	default:
 		return rs_cli_store(options, key, text, state);
@@ -141,14 +154,14 @@ static struct rs_error *convert(const struct arguments *a, struct rs_input *inpu
 	struct rs_error *err;
 
 	if (!a->to->suits(input))
-		return rs_error_create(RS_USAGE, "%s: it has nothing that %s could hold",
-				       a->input.path, a->to->name);
+		return rs_error_create(RS_USAGE, "%s: no event of it fits into %s", a->input.path,
+				       a->to->name);
 	err = a->to->create(a->output, input, &a->options, &export);
 	if (err)
 		return err;
 	err = rs_run(input->source, NULL, &export->sink, &rs_cli_stop);
 	if (!err && rs_cli_stop)
-		err = rs_error_create(RS_DAMAGED, "stopped before the trace's end");
+		err = rs_error_create(RS_DAMAGED, "stopped before the end of the trace");
 	if (!a->quiet)
 		summary(a, input, &export->tally);
 	if (export->tally.left_out || export->tally.lost)

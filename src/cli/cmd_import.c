@@ -18,19 +18,19 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", RS_CLI_TEXT(struct arguments, directory),
-	  "The trace directory to make", 1 },
+	  "Write this new trace directory", 1 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Write another tool's trace as a trace directory.\v"
-	"trace-cmd's trace.dat: its kvm events, and the scheduler's of threads that are vCPUs, "
-	"become those of provider kvm; all others are kept as ftrace:SYSTEM::EVENT. What the "
-	"kernel missed is records-lost.\n\n"
-	"xentrace's files: all records are kept, word for word, with their context.\n\n"
-	"ACRN's: acrntrace's raw files, a file or a directory; and the text files of acrnlog (and "
-	"of ringside log), alone or beside those, given --freq.\n\n"
-	"The same files can be given to print as they are.\n\n"
+	"trace-cmd's trace.dat: the kvm events, and scheduler events of vCPU threads, become "
+	"events of provider kvm; all others become ftrace:SYSTEM::EVENT. The kernel's missed "
+	"events become records-lost.\n\n"
+	"xentrace's files: all records are kept unchanged, with their context.\n\n"
+	"ACRN's files: acrntrace's raw files, as a file or a directory; text files of acrnlog or "
+	"ringside log; or both, merged by time with --freq.\n\n"
+	"ringside print reads the same files without an import.\n\n"
 	"Example:\n"
 	"  trace-cmd record -e kvm -e sched_switch -e sched_wakeup sleep 10\n"
 	"  ringside import trace.dat -o trace && ringside print trace\n";
@@ -46,7 +46,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (!a->directory)
-			argp_error(state, "into which directory? -o DIR");
+			argp_error(state, "no output directory given: -o DIR");
 		break;
 	default:
 		return rs_cli_store(options, key, text, state);
@@ -54,7 +54,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* Writes all of an input into a new trace. Returns the first error, of reading or of writing. */
+/* Writes a whole input into a new trace. Returns the first error of reading or writing. */
 static struct rs_error *convert(const struct arguments *a, struct rs_input *input,
 				struct rs_store_summary *sum)
 {
@@ -73,7 +73,7 @@ static struct rs_error *convert(const struct arguments *a, struct rs_input *inpu
 	if (!err)
 		err = rs_run(input->source, NULL, sink, &rs_cli_stop);
 	if (!err && rs_cli_stop)
-		err = rs_error_create(RS_DAMAGED, "stopped before the file's end");
+		err = rs_error_create(RS_DAMAGED, "stopped before the end of the file");
 	close_err = rs_store_sink_close(sink, err, sum); /* the trace keeps err's text */
 	return rs_error_first(err, close_err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside info: what a trace is, by its description alone: no event is read. */
+/* ringside info: shows what a trace is, from its description, without reading events. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cli/input.h"
 #include "cli/shared.h"
+#include "store/reader.h"
 #include "view/table.h"
 #include "view/view.h"
 
@@ -25,11 +26,10 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Show what a trace is: its format, how it was left, host, command, start, clock and "
-	"streams. "
-	"Of a trace directory no event is read.\v"
-	"TRACE is a trace directory, or a file or directory that import knows. Of another tool's "
-	"file, only the streams are shown that its head names; ringside report events counts the "
+	"Show what a trace is: its format, whether it is complete, host, command, start, clock and "
+	"streams. Reads no events of a trace directory.\v"
+	"TRACE is a trace directory, or a file or directory that import reads. For another tool's "
+	"file, info shows only the streams in the file's header; ringside report events counts the "
 	"events.\n\n"
 	"Exit codes: 0 done; 1 failed; 2 usage error.\n\n"
 	"Examples:\n"
@@ -124,7 +124,7 @@ static const struct rs_column columns[] = {
 	{ 0 },
 };
 
-/* Each row twice: widths first. */
+/* Two passes: the first computes the widths. */
 static void put_streams(struct rs_json *json, enum rs_table_form form, const struct rs_input *input)
 {
 	struct rs_table table = { .json = json, .form = form, .columns = columns };
@@ -187,6 +187,12 @@ static void put_text(struct rs_json *json, const char *path, const struct rs_inp
 		snprintf(text, sizeof(text), "%.9f s", (double)closed_ns / 1e9);
 		put_line(json->out, "watched", text);
 	}
+	if (input->trace && input->trace->private.n) {
+		snprintf(text, sizeof(text), "%" PRIu32 " of %" PRIu32 " streams: %.200s",
+			 input->trace->private.n, input->trace->describe.n_streams,
+			 input->trace->private.why);
+		put_line(json->out, "private", text);
+	}
 	for (uint32_t i = 0; input->trace && (binary = rs_trace_binary(input->trace, i)); i++) {
 		snprintf(text, sizeof(text), "%s %s, %s %s", binary->role, binary->path,
 			 binary->hash ? binary->hash_name : "build-id",
@@ -196,6 +202,19 @@ static void put_text(struct rs_json *json, const char *path, const struct rs_inp
 		put_line(json->out, "binary", text);
 	}
 	put_streams(json, RS_TABLE_TEXT, input);
+}
+
+/* Writes which streams' rings died, or would die, with the program: null if none. */
+static void put_private(struct rs_json *json, const struct rs_trace *trace)
+{
+	const struct rs_state_private *private = trace ? &trace->private : NULL;
+
+	rs_json_key(json, "private_rings");
+	if (!private || !private->n) {
+		rs_json_null(json);
+		return;
+	}
+	rs_state_private_json(private, json);
 }
 
 static void put_binaries(struct rs_json *json, const struct rs_input *input)
@@ -246,6 +265,7 @@ static void put_json(struct rs_json *json, const char *path, const struct rs_inp
 		rs_json_signed(json, closed_ns);
 	else
 		rs_json_null(json);
+	put_private(json, input->trace);
 	put_binaries(json, input);
 	rs_json_open(rs_json_key(json, "streams"), '[');
 	put_streams(json, RS_TABLE_JSON, input);
@@ -254,7 +274,7 @@ static void put_json(struct rs_json *json, const char *path, const struct rs_inp
 	rs_json_line_end(json);
 }
 
-/* Opens and shows each trace alone: several need no clock in common here. */
+/* Opens and shows each trace separately, because the traces need no common clock here. */
 static struct rs_error *show(const struct arguments *a, struct rs_out *out)
 {
 	struct rs_json json = { .out = out };
@@ -272,6 +292,8 @@ static struct rs_error *show(const struct arguments *a, struct rs_out *out)
 			put_json(&json, a->input.paths[i], &input);
 		else
 			put_text(&json, a->input.paths[i], &input);
+		if (input.trace)
+			rs_cli_rings_remark("info", input.trace);
 		rs_input_close(&input);
 	}
 	return err;

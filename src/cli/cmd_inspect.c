@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside inspect: what runs in a guest, by its memory and registers in a core. */
+/* ringside inspect: shows what runs in a guest, from the memory and registers in a core. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -28,52 +28,47 @@ struct arguments {
 	uint32_t n_symbols;
 };
 
-/* A core, and what was found in it. */
+/* A core and the findings in it. */
 struct inspected {
 	struct rs_core *core;
 	struct rs_memory memory;
 	struct rs_linux_vcpu *vcpus;
 	uint32_t n_vcpus;
-	struct rs_linux *kernel;     /* NULL: none was found */
+	struct rs_linux *kernel;     /* NULL: not found */
 	struct rs_error *no_kernel;  /* why not */
-	struct rs_error *incomplete; /* the first that could not be read */
+	struct rs_error *incomplete; /* the first part that could not be read */
 };
 
 enum { OPT_MAPS = 256, OPT_STACKS };
 
 static const struct argp_option options[] = {
 	{ "tasks", 't', NULL, RS_CLI_FLAG(struct arguments, tasks),
-	  "Show the tasks: each process, and its threads", 1 },
-	{ "maps", OPT_MAPS, "N", 0, "Show the memory areas of the process with this number", 1 },
+	  "Show the tasks: each process and its threads", 1 },
+	{ "maps", OPT_MAPS, "N", 0, "Show the memory areas of process N", 1 },
 	{ "symbol", 's', "SYMBOL", 0,
-	  "Show where a symbol of the kernel is, or of an address (0x...), the symbol that it is "
-	  "in; may be repeated",
+	  "Show the address of a kernel symbol, or the symbol at an address (0x...); may be "
+	  "repeated",
 	  1 },
 	{ "stacks", OPT_STACKS, "N", OPTION_ARG_OPTIONAL,
-	  "Show the stack of each task, or of the threads of the process with number N: the frames "
-	  "of the kernel and of user mode",
+	  "Show the stack of each task, or of the threads of process N: the frames of the kernel "
+	  "and of user mode",
 	  1 },
 	{ "symfs", RS_CLI_TEXT(struct arguments, symfs), "DIR", 0,
-	  "Search the guest's programs and their debug files in DIR, as in the guest's /; a "
-	  "program "
-	  "that is not there is read from the guest's page cache",
+	  "Search DIR, as the guest's /, for the guest's programs and their debug files; a missing "
+	  "program is read from the guest's page cache",
 	  2 },
-	{ "json", 'j', NULL, RS_CLI_FLAG(struct arguments, json), "Print JSON, one object", 2 },
+	{ "json", 'j', NULL, RS_CLI_FLAG(struct arguments, json), "Print one JSON object", 2 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Show what runs in a guest, by its memory and registers alone: the kernel, the task of "
-	"each "
-	"vCPU, all tasks, their stacks, the memory areas of a process.\v"
-	"CORE is a core of a machine: of QEMU's dump-guest-memory, of virsh dump --memory-only, or "
-	"of "
-	"ringside run --core. A Linux kernel for x86-64 is found by its page tables, symbols and "
-	"types; no file of it is needed. Of another guest, the output shows which vCPUs have the "
-	"same "
-	"page table.\n\n"
-	"Exit codes: 0 done; 1 failed; 2 usage error; 3 something could not be read, or no Linux "
-	"was "
+	"Show what runs in a guest, from only its memory and registers: the kernel, the task of "
+	"each vCPU, all tasks, their stacks, the memory areas of a process.\v"
+	"CORE is a machine's core from QEMU's dump-guest-memory, virsh dump --memory-only, or of "
+	"ringside run --core. inspect finds a Linux kernel for x86-64 by its page tables, symbols "
+	"and types, and needs no file of it. For another guest, the output shows which vCPUs have "
+	"the same page table.\n\n"
+	"Exit codes: 0 done; 1 failed; 2 usage error; 3 a part could not be read, or no Linux was "
 	"found.\n\n"
 	"Examples:\n"
 	"  ringside inspect guest.core\n"
@@ -95,17 +90,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->stacks_pid = text ? (int)rs_cli_number(state, "--stacks", text, 1, PID_MAX) : 0;
 		return 0;
 	case 's':
-		if (a->n_symbols == SYMBOLS_MAX)
-			argp_error(state, "--symbol is given more than %u times", SYMBOLS_MAX);
-		a->symbols[a->n_symbols++] = text;
+		rs_cli_append(state, "--symbol", text, a->symbols, &a->n_symbols, SYMBOLS_MAX);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->path)
-			argp_error(state, "only one core is allowed, got '%s'", text);
+			argp_error(state, "only one CORE is allowed, got '%s'", text);
 		a->path = text;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "a core is needed");
+		argp_error(state, "no CORE given");
 		return EINVAL;
 	default:
 		return rs_cli_store(options, key, text, state);
@@ -142,7 +135,7 @@ static void inspected_close(struct inspected *in)
 	rs_core_close(in->core);
 }
 
-/* Keeps the first reason why something is missing. */
+/* Keeps the first reason why a part is missing. */
 static bool lacks(struct inspected *in, struct rs_error *err)
 {
 	in->incomplete = rs_error_first(in->incomplete, err);
@@ -165,8 +158,8 @@ static void put_rows(struct rs_json *json, const struct arguments *a, const char
 
 /* ---- vCPUs ---------------------------------------------------------------------------------- */
 
-/* Returns the page table that tells a vCPU's address space. Under PTI a process has a second, which
- * differs by a bit. */
+/* Returns the page table that identifies a vCPU's address space. Under PTI a process has a second
+ * one, which differs by one bit. */
 static uint64_t space_of(const struct rs_insight_vcpu *row)
 {
 	uint64_t root = row->cr3 & CR3_ADDRESS;
@@ -179,6 +172,7 @@ static void vcpu_fill(struct inspected *in, uint32_t i, struct rs_insight_vcpu *
 	const struct rs_x86_regs *regs = &in->vcpus[i].regs;
 	struct rs_error *err;
 	uint64_t base, address, size;
+	const char *module;
 	struct rs_ksym sym;
 
 	*row = (struct rs_insight_vcpu){
@@ -195,8 +189,7 @@ static void vcpu_fill(struct inspected *in, uint32_t i, struct rs_insight_vcpu *
 	row->has_task = !err;
 	if (err)
 		lacks(in, rs_error_wrap(err, "vCPU %u", i));
-	if (rs_kallsyms_by_address(in->kernel->symbols, regs->rip, &sym, &size) &&
-	    regs->rip - sym.address < size) {
+	if (rs_linux_symbol(in->kernel, regs->rip, &sym, &size, &module)) {
 		row->has_function = true;
 		row->function_offset = regs->rip - sym.address;
 		snprintf(row->function, sizeof(row->function), "%.*s",
@@ -363,23 +356,30 @@ static struct rs_error *put_areas(struct rs_json *json, const struct arguments *
 	return err;
 }
 
-static struct rs_error *symbol_find(const struct rs_linux *kernel, const char *asked,
+static struct rs_error *symbol_find(struct rs_linux *kernel, const char *requested,
 				    struct rs_insight_symbol *row)
 {
-	row->asked = asked;
+	const char *module = NULL;
+
+	row->requested = requested;
 	row->size = 0;
-	if (!strncmp(asked, "0x", 2)) {
-		if (!rs_cli_read_number(asked, 0, UINT64_MAX, &row->asked_address))
-			return rs_error_create(RS_USAGE, "'%s' is not an address", asked);
-		if (!rs_kallsyms_by_address(kernel->symbols, row->asked_address, &row->sym,
-					    &row->size))
-			return rs_error_create(
-				RS_USAGE, "the address %s is in no symbol of the kernel", asked);
-		return NULL;
+	if (!strncmp(requested, "0x", 2)) {
+		if (!rs_cli_read_number(requested, 0, UINT64_MAX, &row->requested_address))
+			return rs_error_create(RS_USAGE, "'%s' is not an address", requested);
+		if (!rs_linux_symbol(kernel, row->requested_address, &row->sym, &row->size,
+				     &module))
+			return rs_error_create(RS_USAGE,
+					       "no symbol of the kernel or of a module contains "
+					       "the address %s",
+					       requested);
+	} else {
+		if (!rs_linux_symbol_by_name(kernel, requested, &row->sym, &module))
+			return rs_error_create(RS_USAGE,
+					       "neither the kernel nor a module has a symbol '%s'",
+					       requested);
+		row->requested_address = row->sym.address;
 	}
-	if (!rs_kallsyms_by_name(kernel->symbols, asked, &row->sym))
-		return rs_error_create(RS_USAGE, "the kernel has no symbol '%s'", asked);
-	row->asked_address = row->sym.address;
+	snprintf(row->module, sizeof(row->module), "%s", module ? module : "");
 	return NULL;
 }
 
@@ -415,33 +415,33 @@ static struct rs_error *put_stacks(struct rs_json *json, const struct arguments 
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
-/* Shows what was asked for; without a question, the kernel and the vCPUs. */
-static struct rs_error *put_asked(struct rs_json *json, const struct arguments *a,
-				  struct inspected *in)
+/* Shows the requested parts, or by default the kernel and the vCPUs. */
+static struct rs_error *put_requested(struct rs_json *json, const struct arguments *a,
+				      struct inspected *in)
 {
-	bool asked = a->tasks || a->maps || a->n_symbols || a->stacks, follows = false;
+	bool requested = a->tasks || a->maps || a->n_symbols || a->stacks, follows = false;
 	const struct {
-		bool is_asked;
+		bool is_requested;
 		struct rs_error *(*put)(struct rs_json *json, const struct arguments *a,
 					struct inspected *in);
-	} parts[] = { { !asked, put_vcpus },
+	} parts[] = { { !requested, put_vcpus },
 		      { a->tasks, put_tasks },
 		      { a->maps, put_areas },
 		      { a->n_symbols > 0, put_symbols },
 		      { a->stacks, put_stacks } };
 	struct rs_error *err = NULL;
 
-	if (asked && !in->kernel) {
+	if (requested && !in->kernel) {
 		err = in->no_kernel;
 		in->no_kernel = NULL;
 		return rs_error_wrap(err, "%s: no Linux kernel was found", a->path);
 	}
 	if (a->json)
 		put_kernel_json(json, in);
-	else if (!asked)
+	else if (!requested)
 		put_kernel_text(json->out, in);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !err; i++) {
-		if (!parts[i].is_asked)
+		if (!parts[i].is_requested)
 			continue;
 		if (!a->json && follows)
 			rs_out_char(json->out, '\n');
@@ -462,7 +462,7 @@ static struct rs_error *show(const struct arguments *a, struct inspected *in, st
 		rs_json_open(&json, '{');
 		rs_json_text(rs_json_key(&json, "core"), a->path);
 	}
-	err = put_asked(&json, a, in);
+	err = put_requested(&json, a, in);
 	if (a->json && !err) {
 		rs_json_close(&json, '}');
 		rs_json_line_end(&json);
@@ -477,7 +477,7 @@ static struct rs_error *missing(struct inspected *in, const char *path)
 
 	in->no_kernel = in->incomplete = NULL;
 	if (!none)
-		return rs_error_wrap(part, "%s: in part", path);
+		return rs_error_wrap(part, "%s: incomplete", path);
 	return rs_error_first(
 		rs_error_wrap(none,
 			      "%s: no Linux kernel was found, so the output shows only "

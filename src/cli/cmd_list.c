@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside list: the catalogue's probes, or those of traces, with their typed arguments; or one of
- * the program's own tables. */
+/* ringside list: lists the probes of the catalogue or of traces, with their typed arguments, or a
+ * table of the program. */
 #include "cli/input.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 struct arguments {
 	const char *glob, *table;
 	struct rs_cli_input traces;
-	char *padded; /* glob with the fields that it lacks at its end: what was meant, perhaps */
+	char *padded; /* the glob, padded with its missing last fields: a suggestion */
 	bool json, any, any_padded;
 };
 
@@ -35,10 +35,10 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"List probes with their typed arguments, or a table: D's functions, exit reasons.\v"
-	"A probe is PROVIDER:CLASS:FUNCTION:NAME. In GLOB, fewer fields are the last ones, an "
-	"empty field matches all, and * ? [] match. Events common to all providers are listed "
-	"with each. Of several traces a probe is listed once. Of a table, GLOB selects rows by "
-	"their names.\n\n"
+	"A probe is PROVIDER:CLASS:FUNCTION:NAME. A GLOB with fewer fields names the last ones; an "
+	"empty field matches all, and * ? [] are wildcards. Events common to all providers are "
+	"listed with each provider. A probe of several traces is listed once. With --table, GLOB "
+	"selects rows by name.\n\n"
 	"Examples:\n"
 	"  ringside list\n"
 	"  ringside list 'vmm:vcpu::*'\n"
@@ -148,7 +148,7 @@ static void put_template(struct rs_json *json, const void *about)
 	rs_json_text(rs_json_key(json, "help"), row->help);
 }
 
-/* Probes that a replay makes if a program names them, with N or ADDR for a number. */
+/* Probes that a replay creates when a program names them; N and ADDR stand for a number. */
 static struct rs_error *list_templates(struct arguments *a)
 {
 	const struct rs_replay_template *row;
@@ -205,7 +205,8 @@ static struct rs_error *print_row(const struct rs_cli_list_row *row, void *conte
 	return NULL;
 }
 
-/* Reads `kvm:*` as `kvm:*::`: a glob that begins with a provider's name means the provider. */
+/* Reads `kvm:*` as `kvm:*::`, because a glob that begins with a provider's name selects the
+ * provider. */
 static struct rs_error *pad(struct arguments *a)
 {
 	size_t colons = 0;

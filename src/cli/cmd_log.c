@@ -24,7 +24,7 @@
 #define POLL_MS	    100
 #define NS_PER_MS   UINT64_C(1000000)
 #define POLL_NS_MAX (999 * NS_PER_MS)
-#define ATTEMPTS    50 /* to read a log, before it is reported as unreadable */
+#define ATTEMPTS    50 /* attempts to read a log, before it is reported as unreadable */
 
 struct arguments {
 	const char *paths[PATHS_MAX];
@@ -35,7 +35,7 @@ struct arguments {
 	bool follow, last, json, quiet, set;
 	uint32_t level;
 	struct rs_cpu_set cpus;
-	int levels[RS_LOG_SINKS]; /* -1: as it is */
+	int levels[RS_LOG_SINKS]; /* -1: unchanged */
 };
 
 enum { KEY_CONSOLE = 256, KEY_MEMORY, KEY_LEVEL, KEY_CPUS };
@@ -45,39 +45,39 @@ static const struct argp_option options[] = {
 	  "Continue until stopped, and follow a program that restarts", 1 },
 	{ "output", 'o', "DIR", RS_CLI_TEXT(struct arguments, directory),
 	  "Write files instead of standard output: NAME_cur.N, and NAME_last.N for runs that have "
-	  "ended; lines that are written are removed from the rings",
+	  "ended; written lines are removed from the rings",
 	  1 },
 	{ "size", 's', "BYTES", 0,
-	  "Begin a new file at this size, with K, M or G; 0: no limit (1M)", 1 },
-	{ "files", 'n', "N", 0, "Keep the newest N; 0: all (4)", 1 },
+	  "Begin a new file when the current one reaches this size, with K, M or G; 0: no limit "
+	  "(1M)",
+	  1 },
+	{ "files", 'n', "N", 0, "Keep the newest N files; 0: all (4)", 1 },
 	{ "last", 'l', NULL, RS_CLI_FLAG(struct arguments, last),
 	  "Save only the logs of runs that have ended, in DIR, and report how each ended", 1 },
-	{ "poll", 't', "MS", 0, "Poll the rings at this interval, 1 to 999 (100)", 1 },
+	{ "poll", 't', "MS", 0, "Poll the rings at this interval of 1 to 999 ms (100)", 1 },
 	{ "level", KEY_LEVEL, "LEVEL", 0, "Only lines up to this level: 1 to 6, or fatal to debug",
 	  2 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "Only lines of these CPUs, as in 0,2-3", 2 },
 	{ "json", RS_CLI_FLAG(struct arguments, json), NULL, 0,
 	  "Print a JSON object for each line and each gap", 2 },
 	{ "console", KEY_CONSOLE, "LEVEL", 0,
-	  "log level: the level up to which the program prints its lines itself; 0 or off: none",
-	  3 },
+	  "log level: set the level up to which the program prints lines; 0 or off: none", 3 },
 	{ "memory", KEY_MEMORY, "LEVEL", 0,
-	  "log level: the level up to which the program writes lines to the rings", 3 },
+	  "log level: set the level up to which the program writes lines to the rings", 3 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Collect the log of a hypervisor, VMM or guest from its rings, in order over all CPUs.\v"
-	"PATH is the memory of a program that logs (ringside/log.h): a file, or shm:NAME; or rings "
-	"of "
-	"ACRN's form, a file or device (/dev/acrn_hvlog_cur_0) for each CPU. Without one: the "
-	"memories shm:ringside-log-* of this user's programs, and ACRN's devices; with -f those "
-	"too that come later. A file must belong to root or to this user, and nobody else may "
-	"write to it.\n\n"
+	"Collect the log of a hypervisor, VMM or guest from its rings, and merge all CPUs in "
+	"order.\v"
+	"PATH is the log memory of a program (ringside/log.h), as a file or shm:NAME, or ACRN's "
+	"rings, as a file or device (/dev/acrn_hvlog_cur_0) for each CPU. Without PATH, log reads "
+	"the memories shm:ringside-log-* of this user's programs, and ACRN's devices; with -f, "
+	"also those that appear later. A file must belong to root or to this user, and must not be "
+	"writable by others.\n\n"
 	"Where lines are missing, one line gives their number, CPUs and time.\n\n"
-	"'ringside log level' shows the levels of a program that runs, or sets them: 1 fatal, 2 "
-	"acrn, "
-	"3 error, 4 warning, 5 info, 6 debug.\n\n"
+	"'ringside log level' shows or sets the levels of a running program: 1 fatal, 2 acrn, 3 "
+	"error, 4 warning, 5 info, 6 debug.\n\n"
 	"Examples:\n"
 	"  ringside log -f\n"
 	"  ringside log -f -o /var/log/ringside -s 1M -n 4\n"
@@ -103,12 +103,13 @@ static void check(struct argp_state *state, const struct arguments *a)
 	bool levels = a->levels[0] >= 0 || a->levels[1] >= 0;
 
 	if (levels && !a->set)
-		argp_error(state, "--console and --memory are for 'ringside log level'");
+		argp_error(state, "--console and --memory require 'ringside log level'");
 	if (a->set && (a->follow || a->last || a->directory))
-		argp_error(state,
-			   "log level: it collects nothing; --console and --memory set levels");
+		argp_error(
+			state,
+			"log level: it collects no log; only --console and --memory are allowed");
 	if (a->last && !a->directory)
-		argp_error(state, "--last: into which directory? -o DIR");
+		argp_error(state, "--last: no output directory given: -o DIR");
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -148,7 +149,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		if (!a->set && !a->n_paths && !strcmp(text, "level"))
 			a->set = true;
 		else if (a->n_paths == PATHS_MAX)
-			argp_error(state, "up to %u rings", PATHS_MAX);
+			argp_error(state, "more than %u rings", PATHS_MAX);
 		else
 			a->paths[a->n_paths++] = text;
 		break;
@@ -181,7 +182,7 @@ static struct rs_error *find(struct arguments *a, glob_t *found)
 	if (err)
 		return err;
 	if (a->set && found->gl_pathc > 1)
-		return rs_error_create(RS_USAGE, "there are %zu logs: which? %s, for one",
+		return rs_error_create(RS_USAGE, "there are %zu logs: choose one, such as %s",
 				       found->gl_pathc, found->gl_pathv[0]);
 	if (!a->set && !a->last)
 		glob("/dev/acrn_hvlog_cur_*", found->gl_pathc ? GLOB_APPEND : 0, NULL, found);
@@ -191,7 +192,7 @@ static struct rs_error *find(struct arguments *a, glob_t *found)
 	if (a->n_paths)
 		return NULL;
 	if (a->follow && !a->quiet)
-		fprintf(stderr, "ringside log: there is no log yet: waiting for one\n");
+		fprintf(stderr, "ringside log: there is no log yet; waiting for one\n");
 	if (a->follow)
 		return NULL;
 	return rs_error_create(RS_FAILED,
@@ -230,7 +231,8 @@ static struct rs_error *levels(const struct arguments *a)
 	struct rs_error *err;
 
 	if (a->n_paths != 1)
-		return rs_error_create(RS_USAGE, "levels are in one program's memory at a time");
+		return rs_error_create(RS_USAGE, "log level allows only one PATH, a program's "
+						 "memory");
 	err = rs_log_memory_open(a->paths[0], &memory);
 	if (err) {
 		rs_log_memory_close(&memory);
@@ -248,29 +250,29 @@ static struct rs_error *levels(const struct arguments *a)
 	return err;
 }
 
-/* ---- what comes out -------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 struct logs;
 
-/* A log that is collected: a program's memory, or ACRN's rings of one boot. */
+/* A log in collection: a program's memory, or ACRN's rings of one boot. */
 struct one {
 	struct logs *logs;
 	char **paths;
 	uint32_t n_paths, runs;
 	bool last, has_files, was_writing, done;
-	char name[RS_LOG_NAME_MAX + 8]; /* of its files, before the number */
+	char name[RS_LOG_NAME_MAX + 8]; /* the prefix of its files' names, before the number */
 	struct rs_out out;
 	struct rs_log_files files;
 	struct rs_log_collector *collector;
 };
 
-/* A log that was found, and could not be opened yet. */
+/* A log that was found but could not be opened yet. */
 struct attempt {
 	char *path;
 	uint32_t n;
 };
 
-/* The logs that are collected. One thread. */
+/* The logs in collection. One thread. */
 struct logs {
 	const struct arguments *a;
 	struct one *one[PATHS_MAX];
@@ -279,12 +281,12 @@ struct logs {
 	bool finds;		 /* no PATH was given */
 	struct attempt attempts[PATHS_MAX];
 	uint32_t n_attempts;
-	size_t devices; /* that were there at the last look */
+	size_t devices; /* the number at the last scan */
 	bool partial;
-	int code; /* of a log that failed, while others go on */
+	int code; /* the exit code of a failed log, while others continue */
 };
 
-/* Writes a file line by line, and standard output in larger pieces. */
+/* Flushes a file after each line; standard output is written in larger pieces. */
 static struct rs_error *pass_on(struct one *one)
 {
 	struct rs_error *err = NULL;
@@ -296,14 +298,14 @@ static struct rs_error *pass_on(struct one *one)
 	return err;
 }
 
-/* Names the log before its lines, where lines of several logs are shown. */
+/* Writes the log's name before its lines if several logs are shown. */
 static void head_write(struct one *one)
 {
 	struct logs *logs = one->logs;
-	bool wanted = logs->n > 1 && !one->has_files && !logs->a->json && logs->shown != one;
+	bool needed = logs->n > 1 && !one->has_files && !logs->a->json && logs->shown != one;
 
 	logs->shown = one;
-	if (!wanted)
+	if (!needed)
 		return;
 	rs_out_line(&one->out);
 	rs_out_text(&one->out, "==> ");
@@ -342,15 +344,15 @@ static struct rs_error *on_gap(void *ctx, const struct rs_log_gap *gap)
 	return pass_on(one);
 }
 
-/* ---- what runs that are no more left -------------------------------------------------------- */
+/* ---- what earlier runs left ----------------------------------------------------------------- */
 
-/* Reports how the runs ended, if that is known of all of them. */
+/* Reports how the runs ended, if that is known for each of them. */
 static const char *how_ended(const struct rs_log_left *left)
 {
 	if (left->crashed == left->runs)
 		return " that ended unexpectedly";
 	if (left->orderly == left->runs)
-		return " that ended in order, but had not been collected,";
+		return " that ended normally, but had not been collected,";
 	return "";
 }
 
@@ -398,7 +400,7 @@ static void one_close(struct one *one)
 	free(one);
 }
 
-/* Opens the files; each crash of ACRN's is one file. */
+/* Opens the files. Each crash of ACRN's is one file. */
 static struct rs_error *files_open(struct one *one)
 {
 	const struct arguments *a = one->logs->a;
@@ -407,8 +409,8 @@ static struct rs_error *files_open(struct one *one)
 	for (uint32_t i = 0; i < one->logs->n; i++) {
 		if (!strcmp(one->logs->one[i]->name, one->name))
 			return rs_error_create(RS_USAGE,
-					       "%s and %s: both logs' files would be %s.N: collect "
-					       "them into different directories",
+					       "%s and %s: the files of both logs would be %s.N: "
+					       "use different directories",
 					       one->logs->one[i]->paths[0], one->paths[0],
 					       one->name);
 	}
@@ -501,7 +503,7 @@ static void report_sum(const struct one *one)
 		RS_COUNT_OF(sum.damaged, "element"));
 }
 
-/* Writes the lines that still wait, and prints the summary. */
+/* Writes the pending lines, and prints the summary. */
 static struct rs_error *one_end(struct one *one)
 {
 	const char *memory = rs_log_collector_memory(one->collector);
@@ -535,7 +537,7 @@ static bool is_known(const struct logs *logs, const char *path)
 	return false;
 }
 
-/* Returns the attempts at a path, or NULL if there is no room for another. */
+/* Returns the record of attempts at a path, or NULL if there is no room for another. */
 static struct attempt *attempt_of(struct logs *logs, const char *path)
 {
 	struct attempt *attempt;
@@ -552,8 +554,8 @@ static struct attempt *attempt_of(struct logs *logs, const char *path)
 	return attempt->path ? attempt : NULL;
 }
 
-/* Opens a memory that was found. A memory that a program is about to initialize is no log yet:
- * only what stays unreadable is reported. */
+/* Opens a memory that was found. Only a memory that stays unreadable is reported, because a program
+ * may still be initializing it. */
 static struct rs_error *found_open(struct logs *logs, const char *path)
 {
 	struct attempt *attempt;
@@ -580,7 +582,8 @@ static bool is_device(const char *path)
 	return !strncmp(path, devices, sizeof(devices) - 1);
 }
 
-/* Opens what was given or found: each memory, the rings of this boot, and those of the last. */
+/* Opens what was given or found: each memory, the rings of this boot, and the rings of the last
+ * boot. */
 static struct rs_error *all_open(struct logs *logs)
 {
 	const struct arguments *a = logs->a;
@@ -602,8 +605,8 @@ static struct rs_error *all_open(struct logs *logs)
 	}
 	if (!err && a->last && n[0])
 		return rs_error_create(RS_USAGE,
-				       "%s: it is of the run that goes on: --last saves the rings "
-				       "of the last boot, /dev/acrn_hvlog_last_*",
+				       "%s: a ring of the current boot; --last saves the rings of "
+				       "the last boot, /dev/acrn_hvlog_last_*",
 				       rings[0][0]);
 	for (uint32_t last = 0; last < 2 && !err; last++) {
 		if (n[last])
@@ -613,7 +616,7 @@ static struct rs_error *all_open(struct logs *logs)
 	return err;
 }
 
-/* Opens ACRN's devices, once no more of them appear. */
+/* Opens ACRN's devices, when no more of them appear. */
 static struct rs_error *devices_poll(struct logs *logs)
 {
 	static const char *const patterns[] = { "/dev/acrn_hvlog_cur_*", "/dev/acrn_hvlog_last_*" };
@@ -637,7 +640,7 @@ static struct rs_error *devices_poll(struct logs *logs)
 	return err;
 }
 
-/* Finds logs that have appeared since. */
+/* Finds logs that have appeared since the last scan. */
 static struct rs_error *poll_again(struct logs *logs)
 {
 	glob_t found = { 0 };
@@ -652,7 +655,7 @@ static struct rs_error *poll_again(struct logs *logs)
 	return err ? err : devices_poll(logs);
 }
 
-/* Polls each log. Sets *done if no more lines will come. */
+/* Polls each log. Sets *done if no more lines can arrive. */
 static struct rs_error *all_poll(struct logs *logs, bool *done)
 {
 	struct rs_error *err = NULL;

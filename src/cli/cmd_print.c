@@ -38,7 +38,7 @@ struct arguments {
 	uint64_t limit;
 	bool quiet;
 	struct rs_query query;
-	/* Counts, instead of the events. */
+	/* Shows counts instead of the events. */
 	bool counting;
 	struct rs_aggregate aggregate;
 };
@@ -49,18 +49,18 @@ static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "Print JSON Lines, one object per event", 1 },
 	{ "tree", KEY_TREE, NULL, 0, "Print spans as a tree, with their durations", 1 },
 	{ "acrn", KEY_ACRN, "FORMATS", OPTION_ARG_OPTIONAL,
-	  "Print ACRN's events in the form of acrntrace_format.py, by its formats file, or else by "
-	  "the catalogue",
+	  "Print ACRN's events in the form of acrntrace_format.py, with its formats file, or by "
+	  "default with the catalogue",
 	  1 },
 	{ "count", KEY_COUNT, "KEY,...", 0,
 	  "Count the events by probe, vm, vcpu, cpu, tid, or an argument's name, instead of "
 	  "printing them; losses have their own row",
 	  1 },
 	{ "sum", RS_CLI_TEXT(struct arguments, aggregate.value), "ARG", 0,
-	  "With --count: also the sum, minimum and maximum of this argument", 1 },
+	  "With --count: also show the sum, minimum and maximum of this argument", 1 },
 	{ "probe", 'p', "GLOB", 0,
-	  "Only probes that match PROVIDER:CLASS:FUNCTION:NAME; fewer fields are the last ones, an "
-	  "empty one matches all. May be given again",
+	  "Only probes that match PROVIDER:CLASS:FUNCTION:NAME; fewer fields are the last ones, "
+	  "and an empty field matches all. May be repeated",
 	  2 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "Only these host CPUs, as in 0-3,7", 2 },
 	{ "vcpus", KEY_VCPUS, "LIST", 0, "Only these vCPUs", 2 },
@@ -71,10 +71,10 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Show a trace: a directory, or a file that ringside import can read. Several are shown on "
-	"one timeline.\v"
-	"Losses are shown where they happened, as PROVIDER:trace::records-lost. Of a trace that is "
-	"damaged or cut, print shows what is valid, reports the place of the damage, and exits "
+	"Show a trace: a directory, or a file that ringside import can read. Several TRACEs are "
+	"merged on one timeline.\v"
+	"Losses are shown where they happened, as PROVIDER:trace::records-lost. For a damaged or "
+	"truncated trace, print shows the valid part, reports the place of the damage, and exits "
 	"with 3.\n\n"
 	"Examples:\n"
 	"  ringside print --tree build/demo/trace\n"
@@ -114,7 +114,7 @@ static void add_keys(struct argp_state *state, struct rs_aggregate *aggregate, c
 		aggregate->keys[aggregate->n_keys++] = key;
 	}
 	if (!aggregate->n_keys)
-		argp_error(state, "--count: by which keys?");
+		argp_error(state, "--count: no keys given");
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -163,7 +163,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (a->aggregate.value && !a->counting)
-			argp_error(state, "--sum goes with --count");
+			argp_error(state, "--sum requires --count");
 		break;
 	default:
 		return rs_cli_store(options, key, text, state);
@@ -174,7 +174,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 /* Counts the streams that the query's VMs and vCPUs select. */
 static uint32_t streams_shown(const struct rs_input *input, const struct rs_query *query)
 {
-	struct rs_event event = { .kind = RS_KIND_LOSS }; /* wanted, whatever the probes */
+	struct rs_event event = { .kind = RS_KIND_LOSS }; /* selected, regardless of the probes */
 	const struct rs_stream *stream;
 	uint32_t n = 0;
 
@@ -186,7 +186,7 @@ static uint32_t streams_shown(const struct rs_input *input, const struct rs_quer
 	return n;
 }
 
-/* Opens a tree with the binaries that its events come from. */
+/* Opens a tree with the binaries of its events. */
 static void tree_opening(const struct rs_trace *trace)
 {
 	const struct rs_trace_binary *binary;
@@ -206,28 +206,30 @@ static void flight_remark(const struct rs_trace *trace)
 
 	if (!flight)
 		return;
-	fprintf(stderr,
-		"ringside print: %s is what a flight recorder kept, written at %.9f s: %s\n",
+	fprintf(stderr, "ringside print: %s was written by a flight recorder at %.9f s: %s\n",
 		rs_trace_directory(trace), (double)flight->at_ns / NS_PER_SEC, flight->why);
 	if (flight->whole_from_ns != INT64_MIN)
-		fprintf(stderr, "ringside print: it is whole from %.9f s on\n",
+		fprintf(stderr, "ringside print: the recording is complete from %.9f s on\n",
 			(double)flight->whole_from_ns / NS_PER_SEC);
 }
 
-/* Reports what qualifies the trace as a whole. */
+/* Reports what limits the trace as a whole. */
 static void remarks(const struct rs_trace *trace)
 {
 	const struct rs_clock *last = NULL;
 
 	if (rs_trace_end_state(trace) == RS_TRACE_RECORDING)
 		fprintf(stderr,
-			"ringside print: %s is still being recorded; "
-			"this is what has reached the disk\n",
+			"ringside print: %s is still being recorded; print shows what has reached "
+			"the disk\n",
 			rs_trace_directory(trace));
 	if (rs_trace_end_state(trace) == RS_TRACE_REPAIRED)
-		fprintf(stderr, "ringside print: %s was cut or damaged, and has been repaired\n",
+		fprintf(stderr,
+			"ringside print: %s was truncated or damaged, and has been "
+			"repaired\n",
 			rs_trace_directory(trace));
 	flight_remark(trace);
+	rs_cli_rings_remark("print", trace);
 	for (uint32_t i = 0; i < rs_trace_stream_count(trace); i++) {
 		const struct rs_clock *clock = rs_trace_stream(trace, i)->clock;
 
@@ -249,16 +251,16 @@ static void omitted_remark(const struct arguments *a, const struct rs_sink *sink
 	if (omitted.records)
 		fprintf(stderr,
 			"ringside print: %s: %" PRIu64
-			" records have no line in %s, the first of them id 0x%" PRIx64 "\n",
+			" records have no format in %s; the first has id 0x%" PRIx64 "\n",
 			a->input.path, omitted.records, a->acrn_formats, omitted.id);
 	if (omitted.lines)
 		fprintf(stderr,
 			"ringside print: %s: %" PRIu64
-			" lines of the log have no place in --acrn: print without it shows them\n",
+			" log lines are not shown with --acrn; print without it shows them\n",
 			a->input.path, omitted.lines);
 }
 
-/* Returns whether neither the file nor an option gives the length of a cycle. */
+/* Returns whether neither the file nor an option gives the clock's frequency. */
 static bool cycles_only(const struct rs_input *input)
 {
 	const struct rs_input *part;
@@ -308,8 +310,7 @@ static void no_rows_remark(const struct arguments *a)
 	const struct rs_aggregate *aggregate = &a->aggregate;
 	const char *before = "";
 
-	fprintf(stderr, "ringside print: no event of %s that was selected has the argument ",
-		a->input.path);
+	fprintf(stderr, "ringside print: no selected event of %s has the argument ", a->input.path);
 	for (uint32_t i = 0; i <= aggregate->n_keys; i++) {
 		const char *key = i < aggregate->n_keys ? aggregate->keys[i] : aggregate->value;
 		size_t j = 0;
@@ -319,12 +320,12 @@ static void no_rows_remark(const struct arguments *a)
 		if (!key || j < sizeof(of_each) / sizeof(of_each[0]))
 			continue;
 		fprintf(stderr, "%s'%s'", before, key);
-		before = " and the argument ";
+		before = " or the argument ";
 	}
 	fputc('\n', stderr);
 }
 
-/* Shows what was counted before damage, and then returns the damage's error. */
+/* Shows what was counted before the damage, and then returns the error of the damage. */
 static struct rs_error *count_events(const struct arguments *a, struct rs_source *source, bool *any)
 {
 	const struct rs_aggregate_row *rows;
@@ -361,8 +362,8 @@ static bool schema_has(const struct rs_schema *schema, const char *glob)
 	return false;
 }
 
-/* Another tool's file may have streams that are not known from the start, with any event of the
- * catalogue. Returns true, too, if there is no memory to search the catalogue. */
+/* Another tool's file may have streams that are not known at the start, with any event of the
+ * catalogue. Also returns true if there is no memory to search the catalogue. */
 static bool catalogue_has(const char *glob)
 {
 	const char *provider;
@@ -396,11 +397,11 @@ static bool matches_any(const char *glob, const struct rs_input *input)
 	return foreign && catalogue_has(glob);
 }
 
-/* Reports probes that match nothing. It runs after the whole trace was read, because only then all
- * events of another tool's file are known. Returns whether there was something to report. */
+/* Reports probes that match no event. Runs after the whole trace was read, because only then all
+ * events of another tool's file are known. Returns whether it reported any. */
 static bool probes_remark(const struct arguments *a, const struct rs_input *input)
 {
-	bool said = false;
+	bool reported = false;
 
 	for (uint32_t i = 0; i < a->query.n_globs; i++) {
 		const char *glob = a->query.globs[i];
@@ -411,12 +412,12 @@ static bool probes_remark(const struct arguments *a, const struct rs_input *inpu
 		if (input->trace)
 			fprintf(stderr, "; 'ringside list --trace %s' shows them", a->input.path);
 		fputc('\n', stderr);
-		said = true;
+		reported = true;
 	}
-	return said;
+	return reported;
 }
 
-/* Reports which options together selected no event. */
+/* Reports the combination of options that selected no event. */
 static void selection_remark(const struct arguments *a)
 {
 	const struct rs_query *query = &a->query;
@@ -464,8 +465,7 @@ int cmd_print(int argc, char **argv)
 	rs_cli_catch_stop();
 	err = rs_cli_input_open(&a.input, &input);
 	if (!err && a.time == RS_TIME_WALL && !input.clock->wall_ns)
-		err = rs_error_create(RS_USAGE,
-				      "--wall: %s does not say at what time of day it was taken",
+		err = rs_error_create(RS_USAGE, "--wall: %s lacks the time of day of its recording",
 				      a.input.path);
 	if (err) {
 		rs_input_close(&input);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside profile: what a guest of this host's executes, sampled while it runs.
+ * ringside profile: samples what a guest of this host executes, while it runs.
  *
  *	sampler (BPF, the VMM's memory) -> rows of tasks and functions -> a table, or a file
  */
@@ -33,7 +33,7 @@ struct arguments {
 	int pid;
 	uint64_t interval_ns, duration_ns; /* duration 0: until Ctrl-C */
 	const char *symfs, *output;
-	const struct format *format;
+	const struct rs_profile_format *format;
 	uint32_t top;
 	bool stall, json, quiet, has_top;
 };
@@ -41,17 +41,20 @@ struct arguments {
 enum { OPT_INTERVAL = 256, OPT_TO, OPT_TOP };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID", 0, "The VM of this process", 1 },
+	{ "pid", 'p', "PID", 0, "Sample the VM of this process", 1 },
 	{ "interval", OPT_INTERVAL, "TIME", 0,
-	  "Sample a vCPU once in TIME that its thread runs, as in 1ms (10ms)", 2 },
+	  "Sample each vCPU once per TIME of its thread's CPU time, as in 1ms (10ms)", 2 },
 	{ "stall", RS_CLI_FLAG(struct arguments, stall), NULL, 0,
-	  "Show for each vCPU where it spins or is halted, after DURATION or 2 seconds", 2 },
+	  "Show where each vCPU spins or is halted, after DURATION or 2 seconds", 2 },
 	{ "symfs", RS_CLI_TEXT(struct arguments, symfs), "DIR", 0,
-	  "Find the guest's files below this folder, for the functions of its programs", 2 },
-	{ "top", OPT_TOP, "N", 0, "Show this many rows (40), of each vCPU with --stall (3); 0: all",
+	  "Look up the guest's files below DIR, to name the functions of its programs", 2 },
+	{ "top", OPT_TOP, "N", 0,
+	  "Show this many rows (40), or with --stall, this many of each "
+	  "vCPU (3); 0: all",
 	  3 },
 	{ "to", OPT_TO, "FORMAT", 0,
-	  "With -o: write folded, flame (SVG), pprof or speedscope instead of the table", 3 },
+	  "With -o: write folded, flame (SVG), pprof, speedscope or callgrind instead of the table",
+	  3 },
 	{ "output", 'o', "FILE", RS_CLI_TEXT(struct arguments, output),
 	  "With --to: write to this new file", 3 },
 	{ 0 },
@@ -60,30 +63,17 @@ static const struct argp_option options[] = {
 static const char doc[] =
 	"Show which tasks and functions a guest on this host executes, for DURATION seconds or "
 	"until Ctrl-C. The guest is not stopped and needs no agent. Needs KVM on AMD and root.\v"
-	"The registers of a vCPU are read in an interrupt on its thread, and the guest's memory "
-	"through the VMM's while the guest runs on. A sample whose task is another one by the time "
-	"it is read is dropped. A Linux kernel for x86-64 is found by its page tables, symbols and "
-	"types; of another guest, the output shows addresses and page tables.\n\n"
+	"profile reads a vCPU's registers in an interrupt on its thread, and the guest's memory "
+	"through the VMM's memory, while the guest continues to run. If the task has changed "
+	"before its memory is read, the sample is dropped. profile finds a Linux kernel for x86-64 "
+	"by its page tables, symbols and types. For another guest, the output shows addresses and "
+	"page tables.\n\n"
 	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but no Linux was found, its tasks "
-	"are "
-	"not known, or samples had no room.\n\n"
+	"are unknown, or samples were dropped for lack of room.\n\n"
 	"Examples:\n"
 	"  ringside profile --vm web 10\n"
 	"  ringside profile --vm web --stall\n"
 	"  ringside profile --vm web --symfs /srv/web-root --to flame -o web.svg 30\n";
-
-struct format {
-	const char *name;
-	rs_profile_write_fn *write;
-};
-
-static const struct format formats[] = {
-	{ "folded", rs_profile_write_folded },
-	{ "flame", rs_profile_write_flame },
-	{ "pprof", rs_profile_write_pprof },
-	{ "speedscope", rs_profile_write_speedscope },
-	{ 0 },
-};
 
 struct run {
 	struct arguments *a;
@@ -97,21 +87,21 @@ struct run {
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-static const struct format *format_of(const struct argp_state *state, const char *name)
+static const struct rs_profile_format *format_of(const struct argp_state *state, const char *name)
 {
-	for (const struct format *format = formats; format->name; format++)
-		if (!strcmp(format->name, name))
-			return format;
-	argp_error(state, "--to: there is no format '%s'", name);
-	return NULL;
+	const struct rs_profile_format *format = rs_profile_format_find(name);
+
+	if (!format)
+		argp_error(state, "--to: there is no format '%s'", name);
+	return format;
 }
 
 static void check(const struct argp_state *state, struct arguments *a)
 {
 	if (!a->vm && !a->pid)
-		argp_error(state, "--vm or -p says which VM");
+		argp_error(state, "no VM given: --vm NAME or -p PID");
 	if (!a->format != !a->output)
-		argp_error(state, "--to and -o go together");
+		argp_error(state, "--to and -o require each other");
 	if (a->stall && !a->duration_ns)
 		a->duration_ns = STALL_NS;
 	if (!a->has_top)
@@ -144,7 +134,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->duration_ns)
-			argp_error(state, "only one duration is allowed, got '%s'", text);
+			argp_error(state, "only one DURATION is allowed, got '%s'", text);
 		a->duration_ns = rs_cli_time(state, "the duration", text, NS_PER_SEC);
 		return 0;
 	case ARGP_KEY_END:
@@ -169,7 +159,7 @@ static struct rs_error *vm_choose(struct run *run)
 			continue;
 		if (run->pid && run->pid != vcpus[i].pid)
 			err = rs_error_create(RS_USAGE,
-					      "processes %d and %d both have a VM whose name "
+					      "processes %d and %d both have a VM with a name that "
 					      "matches '%s': choose one with -p",
 					      run->pid, vcpus[i].pid, a->vm);
 		run->pid = vcpus[i].pid;
@@ -234,7 +224,7 @@ static struct rs_error *run_sample(struct run *run)
 	if (!err && run->a->stall && !run->has_ended)
 		err = rs_guest_sampler_now(run->sampler, on_now, run);
 	rs_guest_sampler_stop(run->sampler);
-	if (!err) /* what came since the last poll */
+	if (!err) /* the samples since the last poll */
 		err = rs_guest_sampler_poll(run->sampler, on_sample, run, &run->has_ended);
 	rs_guest_profile_sort(&run->profile);
 	return err;
@@ -284,9 +274,9 @@ static int judge(const struct run *run)
 
 	rs_guest_sampler_count(run->sampler, &counts);
 	const struct rs_cli_loss losses[] = { { counts.refused, "sample", "lost for lack of room" },
-					      { p->left_out, "sample", "of too many rows" },
+					      { p->left_out, "sample", "dropped for lack of rows" },
 					      { counts.vcpus_missed, "vCPU",
-						"not sampled, started later" } };
+						"not sampled because it started later" } };
 
 	if (run->has_ended)
 		remark(run, "the VM has ended", NULL);
@@ -296,7 +286,7 @@ static int judge(const struct run *run)
 		remark(run, "no Linux kernel was found in the guest", why);
 		code = RS_EXIT_PARTIAL;
 	} else if (no_tasks) {
-		remark(run, "the guest's tasks are not known", no_tasks);
+		remark(run, "the guest's tasks are unknown", no_tasks);
 		code = RS_EXIT_PARTIAL;
 	}
 	if (rs_cli_report_losses("profile", losses, sizeof(losses) / sizeof(losses[0])))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside record: live sources into a trace directory, or into memory, of which the newest is
- * written when something happens (a flight recorder). Here: the kinds of sources, and the options
- * that they have in common.
+ * ringside record: records live sources into a trace directory, or into memory, whose newest events
+ * are written on a trigger (a flight recorder). This file has the table of the kinds of sources,
+ * and the options that they share.
  */
 #include "cli/cli.h"
 
@@ -31,27 +31,27 @@ struct arguments {
 	struct rs_cli_recording recording;
 };
 
-/* Kinds' own keys begin at 512. */
+/* The keys of the kinds begin at 512. */
 enum { KEY_BUFFER = 256, KEY_POLL, KEY_CPUS, KEY_MEMORY };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", RS_CLI_TEXT(struct arguments, common.directory),
-	  "The trace directory, which must be new or empty", 2 },
+	  "Write this trace directory, which must be new or empty", 2 },
 	{ "duration", RS_CLI_SECONDS(struct arguments, common.duration_ns), "SEC", 0,
-	  "Stop after this time (until Ctrl-C)", 2 },
+	  "Stop after this time (default: at Ctrl-C)", 2 },
 	{ "buffer", KEY_BUFFER, "SIZE", 0, "The size of each CPU's ring, with K or M (1M)", 2 },
-	{ "poll", KEY_POLL, "MS", 0, "Poll the rings at this interval, also 500us (1)", 2 },
+	{ "poll", KEY_POLL, "MS", 0, "Poll the rings at this interval, in ms or as in 500us (1)",
+	  2 },
 	{ "cpus", KEY_CPUS, "LIST", 0,
-	  "Only these host CPUs, as in 0-3,7; for sources with a ring for each CPU, so not for "
-	  "--kvm",
+	  "Only these host CPUs, as in 0-3,7; only for sources with one ring for each CPU, which "
+	  "excludes --kvm",
 	  2 },
 	{ "flight", RS_CLI_SECONDS(struct arguments, common.flight_ns), "TIME", 0,
-	  "Keep only what was recorded in the last TIME (10s), in memory, and write it to DIR.1, "
-	  "DIR.2 "
-	  "and so on: at SIGUSR1 and --when",
+	  "Keep only the events of the last TIME (10s), in memory, and write them to DIR.1, DIR.2 "
+	  "and so on at SIGUSR1 and --when",
 	  4 },
 	{ "memory", KEY_MEMORY, "SIZE", 0,
-	  "With --flight: keep at most this much, even if that is less than TIME (256M)", 4 },
+	  "With --flight: keep at most this much, even if it covers less than TIME (256M)", 4 },
 	{ "once", RS_CLI_FLAG(struct arguments, common.once), NULL, 0,
 	  "With --flight: write once, to DIR, then end", 4 },
 	{ 0 },
@@ -59,8 +59,9 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Record live events into a trace directory.\v"
-	"Events of the kernel are stamped and put into rings, one for each CPU, and drained into "
-	"files. What does not fit is counted, and is records-lost at its place in the trace.\n\n"
+	"The kernel's events are time-stamped and written to rings, one for each CPU, and drained "
+	"to files. Events that do not fit are counted, and appear as records-lost at their place "
+	"in the trace.\n\n"
 	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but records were lost.\n\n"
 	"Examples:\n"
 	"  ringside record --kvm -o trace --duration 10\n"
@@ -82,11 +83,11 @@ static void choose(const struct argp_state *state, struct rs_cli_recording *r)
 		size_t len = strlen(names);
 
 		snprintf(names + len, sizeof(names) - len, "%s--%s", i ? ", " : "", kinds[i]->name);
-		if (kinds[i]->is_wanted(kinds[i]->state))
+		if (kinds[i]->is_selected(kinds[i]->state))
 			r->kinds[r->n_kinds++] = kinds[i];
 	}
 	if (!r->n_kinds)
-		argp_error(state, "record what? %s", names);
+		argp_error(state, "no source given: %s", names);
 }
 
 /* Refuses a common option that no selected kind uses. */
@@ -106,8 +107,8 @@ static void check_use(const struct argp_state *state, const struct rs_cli_record
 			snprintf(names + len, sizeof(names) - len, "%s--%s", len ? ", " : "",
 				 kinds[i]->name);
 	}
-	argp_error(state, "%s has no effect here%s%s", option, names[0] ? ": it goes with " : "",
-		   names);
+	argp_error(state, "%s has no effect here%s%s", option,
+		   names[0] ? ": it requires one of " : "", names);
 }
 
 static void check(const struct argp_state *state, struct rs_cli_recording *r,
@@ -119,9 +120,9 @@ static void check(const struct argp_state *state, struct rs_cli_recording *r,
 			kinds[i]->check(kinds[i]->state, state, c);
 	}
 	if (!c->directory)
-		argp_error(state, "into which directory? -o DIR");
+		argp_error(state, "no output directory given: -o DIR");
 	if (!c->flight_ns && (c->memory_bytes || c->once))
-		argp_error(state, "--memory and --once go with --flight");
+		argp_error(state, "--memory and --once require --flight");
 	if (c->buffer_bytes)
 		check_use(state, r, RS_RECORD_BUFFER, "--buffer");
 	if (c->poll_ns)
@@ -154,7 +155,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_MEMORY:
 		c->memory_bytes = rs_cli_size(state, "--memory", text, INT64_MAX);
 		if (c->memory_bytes < MEMORY_MIN)
-			argp_error(state, "--memory '%s': at least 1M", text);
+			argp_error(state, "--memory '%s': expected at least 1M", text);
 		break;
 	case ARGP_KEY_END:
 		check(state, &a->recording, c);

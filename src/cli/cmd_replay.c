@@ -15,24 +15,25 @@ static const struct verb {
 } verbs[] = {
 	{ "record", replay_record, "boot a guest, and record its nondeterministic input" },
 	{ "snapshot", replay_snapshot,
-	  "save the state of a running guest, for recordings to begin with" },
-	{ "run", replay_run, "replay a recording with a program's probes" },
+	  "save the state of a running guest, as the start of recordings" },
+	{ "run", replay_run, "replay a recording with the probes of a D program" },
 	{ "profile", replay_profile, "show which tasks and functions the guest executes" },
-	{ "seek", replay_seek, "go to a time, or back to where a probe last fired; attach gdb" },
-	{ "gdb", replay_gdb, "serve gdb, to which each task of the guest is a thread" },
+	{ "seek", replay_seek, "replay to a time, or back to where a probe last fired" },
+	{ "gdb", replay_gdb, "serve gdb, with each task of the guest as a thread" },
 	{ "verify", replay_verify,
-	  "prove that a replay does what was recorded, with probes or without" },
+	  "prove that a replay equals the recording, with probes or without" },
+	{ "distortion", replay_distortion, "compare how methods of probing disturb the guest" },
 	{ "diff", replay_diff, "find where two recordings diverge, and what differs there" },
 };
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
 static const char doc[] =
-	"Record a guest once, then look at it as often and as closely as you like.\v"
+	"Record a guest once, then replay it any number of times under any probes.\v"
 	"The guest runs in QEMU, which counts instructions and records every input that they do "
 	"not determine. A replay executes the same instructions again. A replayed guest cannot "
-	"detect that it is stopped, so probes do not change what it does. Guest time in a replay "
-	"is the count of instructions, without caches and pipelines.\n\n"
-	"Each has its own options: ringside replay NAME --help.\n\n"
+	"detect that it is stopped, so probes do not change its execution. Guest time in a replay "
+	"is the count of instructions, without the effects of caches and pipelines.\n\n"
+	"Each NAME has its own options: ringside replay NAME --help.\n\n"
 	"Examples:\n"
 	"  ringside replay record -o rec --kernel vmlinuz --initrd initrd.gz\n"
 	"  ringside replay run rec -n 'guest:timer::1ms { @[args.cpl] = count(); }'\n"
@@ -48,8 +49,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "there is no 'replay %s'", text);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "replay what: record, snapshot, run, profile, seek, gdb, verify, "
-				  "diff?");
+		argp_error(state, "no verb of replay given: record, snapshot, run, profile, seek, "
+				  "gdb, verify, distortion, diff");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

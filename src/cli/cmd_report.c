@@ -12,19 +12,19 @@ static const struct report {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } reports[] = {
-	{ "exits", "vmexit", report_exits, "Exits by reason: of ACRN, KVM, Xen, a VMM" },
+	{ "exits", "vmexit", report_exits, "Exits by reason, of ACRN, KVM, Xen or a VMM" },
 	{ "events", NULL, report_events, "Events by probe, of any trace" },
-	{ "memory", NULL, report_memory, "What programs and guests allocate, and from where" },
+	{ "memory", NULL, report_memory, "Allocations of programs and guests, by call stack" },
 	{ "spans", NULL, report_spans, "Spans by name and by call path" },
-	{ "cpu", NULL, report_tally, "The use of the physical CPUs, of ACRN, KVM, Xen, a VMM" },
+	{ "cpu", NULL, report_tally, "Use of the physical CPUs, of ACRN, KVM, Xen or a VMM" },
 	{ "volume", NULL, report_xen, "Xen: records and bytes by class and physical CPU" },
-	{ "sched", NULL, report_xen, "Xen: where vCPUs', domains' and physical CPUs' time went" },
-	{ "hypercalls", NULL, report_xen, "Xen: what guests called" },
-	{ "interrupts", NULL, report_tally, "Interrupts by vector: of ACRN, KVM, Xen" },
+	{ "sched", NULL, report_xen, "Xen: how vCPUs, domains and physical CPUs spent their time" },
+	{ "hypercalls", NULL, report_xen, "Xen: hypercalls of guests" },
+	{ "interrupts", NULL, report_tally, "Interrupts by vector, of ACRN, KVM or Xen" },
 	{ "io", NULL, report_xen, "Xen: port and memory-mapped I/O by address" },
 	{ "cr3", NULL, report_xen, "Xen: address spaces" },
 	{ "pm", NULL, report_xen, "Xen: idle states and frequencies" },
-	{ "summary", NULL, report_xen, "Xen: all of these, in one pass" },
+	{ "summary", NULL, report_xen, "Xen: all of Xen's reports, in one pass" },
 };
 #define N_REPORTS (sizeof(reports) / sizeof(reports[0]))
 
@@ -41,7 +41,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_error(state, "there is no report '%s'", text);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which report?");
+		argp_error(state, "no report given");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -84,7 +84,7 @@ int cmd_report(int argc, char **argv)
 		return rs_cli_parse(&argp, argc, argv, NULL);
 	snprintf(name, sizeof(name), "%s %s", argv[0], report->name);
 	argv[1] = name;
-	/* With --xen, a report that several hypervisors have is Xen's. */
+	/* With --xen, reports that several hypervisors have are Xen's. */
 	if (rs_report_is_live(argc - 1, argv + 1) && rs_xen_report_kinds(report->name))
 		return report_xen(argc - 1, argv + 1);
 	return report->run(argc - 1, argv + 1);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside run: boots a guest in the reference micro-VM and calls a function of it, on each vCPU
- * at once; with --record, both sides are traced.
+ * ringside run: boots a guest in the reference micro-VM and calls one of its functions, on all
+ * vCPUs concurrently. With --record, VMM and guest are traced.
  *
  *	clock -> trace, recorder -> VM, image -> guest's trace -> boot, call -> VM ends
  *	      -> rings drained, recorder closed -> memory freed
  *
- * The clock comes first: time zero is before there is a VM. The VM's memory goes last: the
- * recorder drains the guest's rings in it.
+ * The clock starts first, because time zero precedes the VM. The VM's memory is freed last, because
+ * the recorder drains the guest's rings in it.
  */
 #include "cli/cli.h"
 
@@ -41,11 +41,11 @@
 #define NS_PER_MS	 UINT64_C(1000000)
 #define NS_PER_US	 UINT64_C(1000)
 #define TIMEOUT_NS_MAX	 (7 * 24 * 3600 * NS_PER_S)
-/* The memory without --memory: for the image, and each vCPU's stack, block and alignment. */
+/* The default of --memory: the image, and each vCPU's stack, block and alignment. */
 #define IMAGE_BYTES	(32 * MIB)
 #define PER_VCPU_BYTES	(MIB / 4)
 #define MEMORY_STEP	(2 * MIB)
-#define LOG_TRACE_BYTES (RS_LOG_BYTES / 4) /* of each half, which is half of them */
+#define LOG_TRACE_BYTES (RS_LOG_BYTES / 4) /* for each run: half of its share of the log */
 
 struct arguments {
 	const char *guest, *function;
@@ -73,60 +73,63 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "vcpus", KEY_VCPUS, "N", 0, "The number of vCPUs; each one runs the function (1)", 1 },
+	{ "vcpus", KEY_VCPUS, "N", 0, "Run the function on this many vCPUs (1)", 1 },
 	{ "name", KEY_NAME, "NAME", 0,
-	  "The VM's name in its traces, and in those of `ringside record --kvm` (the guest's file)",
+	  "Name the VM in its traces and in those of `ringside record --kvm` (the guest's file)",
 	  1 },
-	{ "memory", KEY_MEMORY, "MIB", 0, "The guest's memory (what its image and rings need)", 1 },
+	{ "memory", KEY_MEMORY, "MIB", 0,
+	  "Give the guest this much memory (the need of its image "
+	  "and rings)",
+	  1 },
 	{ "timeout", KEY_TIMEOUT, "SEC", 0,
 	  "Stop a guest that runs longer than this, as in 0.5 or 500ms (no limit)", 1 },
 	{ "core", RS_CLI_TEXT(struct arguments, core), "FILE", 0,
-	  "Write an ELF core of a guest that crashed, ran out of time or was stopped to this new "
+	  "If the guest crashes, times out or is stopped, write an ELF core of it to this new "
 	  "file, for gdb",
 	  1 },
 	{ "record", 'r', "DIR", RS_CLI_TEXT(struct arguments, record),
 	  "Trace guest and VMM into this new directory", 2 },
 	{ "handover", KEY_HANDOVER, "doorbell|shared", 0,
-	  "How the guest's records reach the host: at exits and when a ring is full, losing none "
-	  "(doorbell, the default); or read while the guest runs, without any exit (shared)",
+	  "How the guest's records reach the host: at exits and when a ring is full, without "
+	  "losses (doorbell, the default); or while the guest runs, without exits (shared). "
+	  "shared without --record is for `ringside record --guest-memory`",
 	  2 },
 	{ "ring", KEY_RING, "BYTES", 0, "The size of each vCPU's ring, with K or M (4M)", 2 },
 	{ "poll", KEY_POLL, "US", 0,
 	  "Poll shared rings at this interval, in microseconds, or as in 5ms (1000)", 2 },
 	{ "mask", KEY_MASK, "CLASS,...", 0,
 	  "Record only these classes: span, func, vm, vcpu, call, boot, irq, log, mem, stack, and "
-	  "user0 to "
-	  "user15 for a program's own",
+	  "a program's classes user0 to user15",
 	  2 },
 	{ "sbuf", RS_CLI_TEXT(struct arguments, vm.sbuf), "PATH", 0,
-	  "Trace the run loop as ACRN's hypervisor would, into the rings that `ringside record "
-	  "--sbuf PATH --create N` lends",
+	  "Trace the run loop in ACRN's format, into the rings that `ringside record --sbuf PATH "
+	  "--create N` lends",
 	  2 },
 	{ "log", RS_CLI_TEXT(struct arguments, log), "PATH", 0,
-	  "Log what the run loop does to this memory, a file or shm:NAME, for `ringside log PATH`",
+	  "Log the run loop's actions to this memory, a file or shm:NAME, for `ringside log PATH`",
 	  3 },
 	{ "guest-log", RS_CLI_TEXT(struct arguments, vm.guest_log), "PATH", 0,
-	  "Keep the guest's log and its trace rings in this memory, a file or shm:NAME, where they "
+	  "Keep the guest's log and trace rings in this memory, a file or shm:NAME, where they "
 	  "survive the VM",
 	  3 },
 	{ "last", RS_CLI_TEXT(struct arguments, last), "DIR", 0,
-	  "Save what earlier runs left in the memories of --log and --guest-log in this directory "
-	  "(.)",
+	  "Save the contents of earlier runs in the memories of --log and --guest-log to this "
+	  "directory (.)",
 	  3 },
 	{ "strict-clock", RS_CLI_FLAG(struct arguments, strict_clock), NULL, 0,
-	  "Refuse to record where the TSC's rate is not invariant, rather than warn", 2 },
+	  "Refuse to record if the TSC's rate is not invariant; the default is a warning", 2 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Boot a guest in the reference micro-VM (it needs /dev/kvm) and call a function of it, "
-	"\"main\" unless another is named. ARGS are read by the types of the function's arguments: "
-	"numbers, 0x for hexadecimal ones; true or false; texts; bytes as pairs of hexadecimal "
-	"digits, or @FILE.\v"
+	"Boot a guest in the reference micro-VM (it needs /dev/kvm) and call one of its functions, "
+	"by default \"main\". The types of the function's arguments determine how ARGS are read: "
+	"as numbers (hexadecimal after 0x), true or false, texts, or bytes as pairs of hexadecimal "
+	"digits or @FILE.\v"
 	"A guest is a static ELF64 program made with the guest kit: see ringside/kit.h and "
-	"examples/guests. What it prints goes to standard output.\n\n"
-	"Exit codes: 0 the function returned on each vCPU; 1 the guest crashed or ran out of "
-	"time, or something failed; 2 usage error; 3 it returned, but records were lost.\n\n"
+	"examples/guests. The guest's output goes to standard output.\n\n"
+	"Exit codes: 0 the function returned on each vCPU; 1 the guest crashed or timed out, or "
+	"the run failed; 2 usage error; 3 it returned, but records were lost.\n\n"
 	"Examples:\n"
 	"  ringside run build/examples/guests/hello\n"
 	"  ringside run --record trace --vcpus 2 build/examples/guests/primes\n"
@@ -188,11 +191,11 @@ static uint32_t mask(struct argp_state *state, char *list)
 	for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
 		bits |= class_bits(state, name);
 	if (!bits)
-		argp_error(state, "--mask: which classes?");
+		argp_error(state, "--mask: no classes given");
 	return bits;
 }
 
-/* Returns a name that fits into every trace: KVM's recorder has room for RS_KVM_VM_MAX. */
+/* Returns a name that fits into every trace. KVM's recorder limits it to RS_KVM_VM_MAX. */
 static const char *vm_name(struct argp_state *state, const char *text)
 {
 	if (!*text || strlen(text) >= RS_KVM_VM_MAX)
@@ -253,7 +256,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		positional(state, a, text);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which guest? Examples are in build/examples/guests");
+		argp_error(state, "no GUEST given; examples are in build/examples/guests");
 		break;
 	default:
 		return rs_cli_store(options, key, text, state);
@@ -303,7 +306,7 @@ static void on_stop(int signal_number)
 	rs_cli_stop = true;
 	if (vm)
 		rs_vm_stop(vm);
-	signal(signal_number, SIG_DFL); /* a second one ends at once */
+	signal(signal_number, SIG_DFL); /* a second one ends the process */
 }
 
 static void catch_stop(void)
@@ -314,7 +317,7 @@ static void catch_stop(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-/* Prints a guest's text, on vCPUs' threads. A terminal must not obey its control characters. */
+/* Prints a guest's text; called on vCPUs' threads. Control characters must not reach a terminal. */
 static void guest_print(void *ctx, uint32_t vcpu, const char *text, size_t bytes)
 {
 	const struct run *run = ctx;
@@ -348,18 +351,18 @@ static struct rs_error *guest_check(const char *path)
 	if (stat(path, &status) < 0 || access(path, R_OK) < 0)
 		return rs_error_errno(errno, "%s", path);
 	if (!S_ISREG(status.st_mode))
-		return rs_error_create(RS_USAGE, "%s: no file", path);
+		return rs_error_create(RS_USAGE, "%s: not a regular file", path);
 	return NULL;
 }
 
-/* Checks that the core's file can be made, before the guest runs. */
+/* Checks that the core's file can be created, before the guest runs. */
 static struct rs_error *core_check(const char *path)
 {
 	struct stat status;
 
 	if (!path || (lstat(path, &status) && errno == ENOENT))
 		return NULL;
-	return rs_error_create(RS_USAGE, "--core '%s': it exists already", path);
+	return rs_error_create(RS_USAGE, "--core '%s': the file exists already", path);
 }
 
 /* Writes a core of a guest that did not return on each vCPU. */
@@ -376,20 +379,20 @@ static struct rs_error *core_write(struct run *run)
 	if (close(fd) && !err)
 		err = rs_error_errno(errno, "cannot write core '%s'", path);
 	if (!err)
-		remark(run, "the core is in %s", path);
+		remark(run, "core written to %s", path);
 	return err;
 }
 
-/* Reports what an earlier run left in a memory, and where it was saved. */
-static void left_remark(const struct run *run, const char *whose, const struct rs_log_left *left)
+/* Reports the contents of an earlier run in a memory, and where they were saved. */
+static void left_remark(const struct run *run, const char *name, const struct rs_log_left *left)
 {
 	if (left->runs)
-		remark(run, "%s of %s before: %s (%llu missing) and %s: %s", whose,
+		remark(run, "%s of %s from earlier runs: %s (%llu missing) and %s: %s", name,
 		       RS_COUNT_OF(left->runs, "run"), RS_COUNT_OF(left->lines, "line"),
 		       (unsigned long long)left->missing, RS_COUNT_OF(left->records, "record"),
 		       left->file);
 	if (left->remark[0])
-		remark(run, "%s: %s", whose, left->remark);
+		remark(run, "%s: %s", name, left->remark);
 }
 
 static struct rs_error *trace_begin(struct run *run)
@@ -401,8 +404,9 @@ static struct rs_error *trace_begin(struct run *run)
 	return err;
 }
 
-/* Starts the log, which prints nothing unless `ringside log level` changes that. Our own threads'
- * trace rings are in the log's memory and survive the process, recorded or not. */
+/* Starts the log, which prints nothing unless `ringside log level` changes its level. This
+ * process's trace rings are in the log's memory, and survive the process even if they were not
+ * recorded. */
 static struct rs_error *log_begin(struct run *run)
 {
 	const struct arguments *a = run->a;
@@ -424,7 +428,7 @@ static struct rs_error *log_begin(struct run *run)
 	return trace_begin(run);
 }
 
-/* Starts the clock, our own tracing and the recorder, before there is a VM. */
+/* Starts the clock, the tracing of this process and the recorder, before the VM exists. */
 static struct rs_error *record_begin(struct run *run)
 {
 	const struct arguments *a = run->a;
@@ -457,7 +461,7 @@ static struct rs_error *record_begin(struct run *run)
 	return err;
 }
 
-/* Attaches the guest's own events, after its image is loaded. */
+/* Attaches the guest's events, after its image is loaded. */
 static struct rs_error *record_guest(struct run *run)
 {
 	const struct arguments *a = run->a;
@@ -471,7 +475,7 @@ static struct rs_error *record_guest(struct run *run)
 							      .registers = rs_vm_registers,
 							      .unwind = rs_vm_unwind },
 				   &run->guest);
-	/* Offsets before the recorder, which writes the clocks down. */
+	/* Sets the offsets before the recorder starts, because it stores the clocks. */
 	if (!err)
 		err = rs_vm_trace(run->vm, run->guest, run->recorder);
 	if (!err)
@@ -489,7 +493,7 @@ static bool all_returned(const struct run *run)
 	return true;
 }
 
-/* Boots the guest, and calls its function if that works on each vCPU. */
+/* Boots the guest, and calls its function if the boot succeeded on each vCPU. */
 static struct rs_error *guest_call(struct run *run, const struct rs_vm_export *function,
 				   const struct rs_cli_values *values)
 {
@@ -534,7 +538,7 @@ static struct rs_error *guest_run(struct run *run)
 	return err;
 }
 
-/* ---- what came of it ---------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------ */
 
 static const char *const end_names[] = {
 	[RS_VM_NOT_RUN] = "not-run",   [RS_VM_RETURNED] = "returned", [RS_VM_CRASHED] = "crashed",
@@ -606,7 +610,7 @@ static void put_run(struct rs_json *json, const void *about)
 	}
 }
 
-/* The guest's times rest on one offset per vCPU. */
+/* The guest's times depend on one offset per vCPU. */
 static void clock_remark(const struct run *run)
 {
 	for (uint32_t i = 0; i < rs_vm_vcpus(run->vm); i++) {
@@ -615,13 +619,13 @@ static void clock_remark(const struct run *run)
 		if (moved)
 			remark(run,
 			       "warning: KVM moved vCPU %u's TSC while it ran, as the host's "
-			       "kernel "
-			       "holds its own unstable: the guest's times are off by up to %llu us",
+			       "kernel holds its own unstable: the guest's times are wrong by up "
+			       "to %llu us",
 			       i, (unsigned long long)(moved * 1000000 / run->clock.freq_hz));
 	}
 }
 
-/* Ends the VM, then the trace. An error of the trace alone makes the result partial. */
+/* Ends the VM, then the trace. If only the trace has an error, the result is partial. */
 static int finish(struct run *run)
 {
 	struct rs_error *err, *guest_error = NULL;
@@ -637,14 +641,14 @@ static int finish(struct run *run)
 		clock_remark(run);
 	if (run->recorder) {
 		err = rs_recorder_close(run->recorder, &run->summary);
-		/* The recorder may report the same error as the VM did while it drained. */
+		/* The recorder may report the error that the VM reported while draining. */
 		if (guest_error && err && strstr(rs_error_text(guest_error), rs_error_text(err))) {
 			rs_error_free(err);
 			err = NULL;
 		}
 		if (rs_cli_fail("run", guest_error) | rs_cli_fail("run", err))
 			code = RS_EXIT_PARTIAL;
-		remark(run, "the trace is in %s: %s, %llu lost", run->a->record,
+		remark(run, "trace written to %s: %s, %llu lost", run->a->record,
 		       RS_COUNT_OF(run->summary.records, "record"),
 		       (unsigned long long)run->summary.lost);
 	}
@@ -672,13 +676,13 @@ int cmd_run(int argc, char **argv)
 	}
 	defaults_fill(&a);
 	catch_stop();
-	/* The clock asks the kernel for its frequency, once. Threads inherit the rights: the
-	 * drain's and the vCPUs' begin later. */
+	/* The clock reads its frequency from the kernel once, before the process is confined. The
+	 * threads of the drain and of the vCPUs start later, and inherit the restrictions. */
 	err = rs_clock_host(&run.clock);
 	if (!err)
 		err = rs_cli_confine(RS_CONFINE_WRITER);
 	if (!err)
-		err = rs_vm_check(); /* before a directory is made for nothing */
+		err = rs_vm_check(); /* before a directory is created */
 	if (!err)
 		err = guest_check(a.guest);
 	if (!err)
@@ -696,7 +700,7 @@ int cmd_run(int argc, char **argv)
 	if (ran)
 		outcomes_print(&run);
 	if (ran && a.core && !all_returned(&run))
-		rs_cli_fail("run", core_write(&run)); /* the guest's end decides the exit code */
+		rs_cli_fail("run", core_write(&run)); /* the guest's end determines the exit code */
 	trace_code = finish(&run);
 	if (ran)
 		code = all_returned(&run) ? trace_code : RS_EXIT_FAILED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside script: a program in D over a trace, live, in a replay, or without any events. */
+/* ringside script: runs a D program over a trace, live, in a replay, or without events. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -12,26 +12,25 @@ enum { KEY_ON = 256 };
 
 static const struct argp_option options[] = {
 	{ "on", KEY_ON, "TRACE", 0,
-	  "Run it on this trace, or another tool's file; may be given again: they are merged by "
-	  "time. Or on a recording",
+	  "Run the program on this trace or another tool's file, or on a recording. May be "
+	  "repeated; several traces are merged by time",
 	  1 },
 	{ "output", 'o', "FILE", RS_CLI_TEXT(struct rs_script_run, output),
-	  "Append to this file instead of standard output", 2 },
+	  "Append the output to this file instead of standard output", 2 },
 	{ "list", 'l', NULL, RS_CLI_FLAG(struct rs_script_run, list),
-	  "List the probes that it matches, with their arguments", 5 },
+	  "List the probes that the program matches, with their arguments", 5 },
 	{ "compile", 'e', NULL, RS_CLI_FLAG(struct rs_script_run, compile),
-	  "Compile it, and no more", 5 },
+	  "Only compile the program", 5 },
 	{ "disassemble", 'S', NULL, RS_CLI_FLAG(struct rs_script_run, disassemble),
-	  "Show the code it is compiled to", 5 },
+	  "Show the code that the program is compiled to", 5 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Run a program in D over a trace, live, or in a replay.\v"
-	"ARG are the program's $1, $2, ... Without --on, a first ARG that is a directory, or "
-	"a file that print shows, is the trace. A program of BEGIN, END and ticks alone needs "
-	"none. ringside-d(7) is the "
-	"language.\n\n"
+	"Run a D program over a trace, live, or in a replay.\v"
+	"Each ARG is one of the program's $1, $2, ... Without --on, a first ARG that is a "
+	"directory, or a file that print can read, is the trace. A program with only BEGIN, END "
+	"and ticks needs no trace. ringside-d(7) describes the language.\n\n"
 	"Examples:\n"
 	"  ringside script -n 'vmm:vcpu::exit { @[stringof(args.reason)] = count(); }' trace\n"
 	"  ringside script -q -s slow.d --on trace 1000000\n"
@@ -65,8 +64,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* Without --on, a first argument that is a directory or a trace file is the trace, and any is where
- * --format says of which format; behind --sbuf, those that are rings are more of them. */
+/* Without --on, the first argument is the trace if it is a directory or a trace file, or if
+ * --format names its format. After --sbuf, arguments that are rings are further rings. */
 static void find_trace(struct rs_script_run *a)
 {
 	struct rs_cli_words *args = &a->program.args;
@@ -85,7 +84,7 @@ static void find_trace(struct rs_script_run *a)
 int cmd_script(int argc, char **argv)
 {
 	static const struct argp_child children[] = {
-		{ &rs_cli_program_argp, 0, NULL, 0 },	{ &rs_cli_program_said_argp, 0, NULL, 0 },
+		{ &rs_cli_program_argp, 0, NULL, 0 },	{ &rs_cli_program_output_argp, 0, NULL, 0 },
 		{ &rs_cli_input_argp, 0, NULL, 0 },	{ &rs_script_live_argp, 0, NULL, 0 },
 		{ &rs_script_replay_argp, 0, NULL, 0 }, { 0 }
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside top: VMs and vCPUs as a live screen. */
+/* ringside top: shows VMs and vCPUs as a live screen. */
 #include "base/now.h"
 #include "cli/cli.h"
 
@@ -16,10 +16,10 @@
 #include "view/top.h"
 
 #define INTERVAL_MIN_NS 50000000
-#define FIRST_NS	250000000 /* until the first picture, which should come soon */
+#define FIRST_NS	250000000 /* until the first picture, which should appear soon */
 #define BATCH_COLUMNS	120
 #define BATCH_LINES	60
-#define BATCH_POLL_NS	50000000 /* the longest time until an interrupt takes effect */
+#define BATCH_POLL_NS	50000000 /* the longest delay of an interrupt */
 #define NS_PER_SEC	UINT64_C(1000000000)
 #define PID_MAX		(1u << 22)
 #define COUNT_MAX	(1u << 30)
@@ -47,10 +47,10 @@ struct arguments {
 enum { OPT_VM = 256, OPT_COUNT };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID", 0, "Only the VM of this process", 0 },
+	{ "pid", 'p', "PID", 0, "Show only the VM of this process", 0 },
 	{ "vm", OPT_VM, "NAME", 0,
-	  "Only VMs whose name contains NAME, or matches it as a pattern (* ? [])", 0 },
-	{ "count", OPT_COUNT, "N", 0, "End after printing N times", 0 },
+	  "Show only VMs with a name that contains NAME, or matches it as a pattern (* ? [])", 0 },
+	{ "count", OPT_COUNT, "N", 0, "End after N updates", 0 },
 	{ "batch", RS_CLI_FLAG(struct arguments, batch), NULL, 0,
 	  "Print each update as text, without a screen or keys", 0 },
 	{ "user", RS_CLI_FLAG(struct arguments, user), NULL, 0,
@@ -69,7 +69,7 @@ struct run {
 	char host[64];
 	const char *note;
 	struct rs_top_page *page;
-	uint64_t next_ns; /* when the next picture is due; 0: before the first */
+	uint64_t next_ns; /* time of the next picture; 0: before the first */
 	uint32_t shown;	  /* pictures */
 };
 
@@ -113,7 +113,7 @@ static struct rs_error *run_open(struct run *run)
 	uint32_t pushed;
 
 	if (rs_kvm_only_user_exits()) {
-		run->note = "kvm_exit never fires on this KVM: returns to the VMM are shown";
+		run->note = "kvm_exit never fires on this KVM; top shows returns to the VMM";
 		run->a->user = true;
 	}
 	session.user = exits.user = run->a->user;
@@ -141,7 +141,7 @@ static void run_close(struct run *run)
 	rs_kvm_close(run->session);
 }
 
-/* Collects what happened since the last picture. While paused, it accumulates. */
+/* Collects the counts since the last picture. While paused, they accumulate. */
 static struct rs_error *run_collect(struct run *run)
 {
 	if (run->a->top.paused)
@@ -167,7 +167,7 @@ static struct rs_error *run_page(struct run *run, int columns, int lines)
 	return rs_top_page(&run->a->top, &run->exits, &about, columns, lines, run->page);
 }
 
-/* Returns whether another picture is wanted. */
+/* Returns whether another picture is due. */
 static bool run_continues(const struct run *run)
 {
 	return !rs_cli_stop && (!run->a->count || run->shown < run->a->count);
@@ -206,7 +206,7 @@ static struct rs_error *screen_wait(struct run *run, bool *stop)
 	return err;
 }
 
-/* Shows a picture, an empty one at first, and waits for the next. */
+/* Shows a picture, first an empty one, and waits for the next. */
 static struct rs_error *screen_idle(void *ctx, const struct rs_batch *batch, bool *stop)
 {
 	struct run *run = ctx;
@@ -248,7 +248,8 @@ static void page_print(const struct rs_top_page *page)
 	fflush(stdout);
 }
 
-/* Prints a picture, but not at first, and waits for the next. A signal ends the wait early. */
+/* Prints a picture, except in the first call, and waits for the next. A signal ends the wait
+ * early. */
 static struct rs_error *batch_idle(void *ctx, const struct rs_batch *batch, bool *stop)
 {
 	const struct timespec nap = { .tv_nsec = BATCH_POLL_NS };

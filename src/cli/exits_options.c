@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of kvmexit and Ringside's own, for live exits and those of a trace. */
+/* The options of kvmexit and Ringside's additions, for live exits and those of a trace. */
 #include "cli/exits.h"
 
 #include <errno.h>
@@ -13,32 +13,32 @@
 #define TIDS_MAX  65536u
 
 enum {
-	OPT_TOP = 512, /* a verb's own keys are below */
+	OPT_TOP = 512, /* the keys of verbs are below */
 	OPT_THAN,
 	OPT_CSV,
 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID", 0, "Only this process, with all of its threads in one row", 1 },
-	{ "vcpu", 'v', "VCPU", 0, "With -p: only this vCPU", 1 },
+	{ "pid", 'p', "PID", 0, "Count only this process, with all of its threads in one row", 1 },
+	{ "vcpu", 'v', "VCPU", 0, "With -p: count only this vCPU", 1 },
 	{ "v", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 }, /* kvmexit's long form */
 	{ "alltids", 'a', NULL, RS_CLI_FLAG(struct rs_cli_exits, all_tids),
-	  "With -p: a row for each thread", 1 },
-	{ "tid", 't', "TID", 0, "Only this thread", 1 },
-	{ "tids", 'T', "TID,TID", 0, "Only these threads, a row for each", 1 },
+	  "With -p: show a row for each thread", 1 },
+	{ "tid", 't', "TID", 0, "Count only this thread", 1 },
+	{ "tids", 'T', "TID,TID", 0, "Count only these threads, with a row for each", 1 },
 	{ "latency", RS_CLI_FLAG(struct rs_cli_exits, show.latency), NULL, 0,
-	  "How long exits took, from the exit to the next entry, and where that time went", 2 },
+	  "Show the durations of exits, from the exit to the next entry, and their parts", 2 },
 	{ "hist", RS_CLI_FLAG(struct rs_cli_exits, show.hist), NULL, 0,
-	  "Histograms of the times of --latency", 2 },
+	  "Show histograms of the times of --latency", 2 },
 	{ "detail", RS_CLI_FLAG(struct rs_cli_exits, show.causes), NULL, 0,
-	  "What the exits were about: ports, addresses, MSRs, CPUID leaves, ...", 2 },
+	  "Show the causes of exits: ports, addresses, MSRs, CPUID leaves, ...", 2 },
 	{ "time", RS_CLI_FLAG(struct rs_cli_exits, show.shares), NULL, 0,
-	  "Where each vCPU's time went", 2 },
-	{ "top", OPT_TOP, "N", 0, "With --detail: this many causes (20); 0: all", 2 },
+	  "Show how each vCPU spent its time", 2 },
+	{ "top", OPT_TOP, "N", 0, "With --detail: show this many causes (20); 0: all", 2 },
 	{ "than", OPT_THAN, "TIME", 0,
 	  "List each exit that took longer than this, as in 500us or 1ms", 2 },
 	{ "user", RS_CLI_FLAG(struct rs_cli_exits, user), NULL, 0,
-	  "Returns to the VMM by KVM_EXIT_ reason instead of exits from the guest", 2 },
+	  "Count returns to the VMM by KVM_EXIT_ reason instead of exits from the guest", 2 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 3 },
 	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values, with a header line", 3 },
 	{ 0 },
@@ -54,14 +54,14 @@ static void add_tids(const struct argp_state *state, struct rs_cli_exits *e, cha
 	e->show.choice.tids = e->tids;
 }
 
-/* Derives the scope from the options. options.c has refused those that exclude each other. */
+/* Derives the scope from the options. options.c has refused options that exclude each other. */
 static void choose(const struct argp_state *state, struct rs_cli_exits *e)
 {
 	struct rs_exits_choice *choice = &e->show.choice;
 	bool vcpu = choice->vcpu >= 0, all_tids = e->all_tids;
 
 	if ((vcpu || all_tids) && !choice->pid)
-		argp_error(state, "%s goes with -p PID", vcpu ? "-v" : "-a");
+		argp_error(state, "%s requires -p PID", vcpu ? "-v" : "-a");
 	if (choice->tid)
 		choice->scope = RS_EXITS_TID;
 	else if (choice->n_tids)
@@ -111,7 +111,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (e->show.top != RS_EXITS_TOP && !e->show.causes)
-			argp_error(state, "--top goes with --detail");
+			argp_error(state, "--top requires --detail");
 		choose(state, e);
 		break;
 	default:

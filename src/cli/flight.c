@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The flight recorder: triggers, directories, and the message about each directory. */
+/* The flight recorder: its triggers, its directories, and the message for each directory. */
 #include "cli/flight.h"
 
 #include <signal.h>
@@ -26,7 +26,8 @@ void rs_flight_listen(void)
 	signal(SIGUSR1, on_request);
 }
 
-/* Returns the path of the directory with a number, or NULL without memory; the caller frees it. */
+/* Returns the path of the directory with this number, or NULL if out of memory; the caller frees
+ * it. */
 static char *directory_of(const struct rs_flight *f, uint32_t number)
 {
 	char *path;
@@ -99,7 +100,7 @@ static struct rs_error *report_written(struct rs_flight *f, const char *path, co
 	f->partial |= kept->sum.lost != 0;
 	rs_record_remark(f->common, "%s: %s: %s of %.3f s%s, %llu lost", path, why,
 			 RS_COUNT_OF(kept->sum.records, "record"), written.seconds,
-			 kept->short_of_bytes ? " (more does not fit: --memory)" : "",
+			 kept->short_of_bytes ? " (limited by --memory)" : "",
 			 (unsigned long long)kept->sum.lost);
 	return f->common->json ? rs_cli_json_print(put_written, &written) : NULL;
 }

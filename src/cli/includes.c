@@ -13,15 +13,15 @@
 
 #define DEPTH_MAX 16	    /* of files in files */
 #define FILES_MAX 256	    /* in all; cpp itself stops at 200 in depth */
-#define TEXT_MAX  (1 << 20) /* bytes of one file that are searched */
+#define TEXT_MAX  (1 << 20) /* searched bytes of one file */
 
-struct look {
+struct search {
 	const char *program;
 	const struct rs_cli_words *words;
 	unsigned int files;
 };
 
-/* Returns the name in an #include line, and whether it is in quotes. NULL: it is another line. */
+/* Returns the name in an #include line, and whether it is in quotes, or NULL for another line. */
 static const char *included(const char *line, size_t *len, bool *quoted)
 {
 	static const char word[] = "include";
@@ -60,19 +60,19 @@ static size_t folder_of(const char *path)
 }
 
 /* Finds a file as cpp does: beside the including file, beside the program, in -I. Returns false if
- * it is in none of these. */
-static bool find(const struct look *look, const char *from, const char *file, size_t len,
+ * none of these has it. */
+static bool find(const struct search *search, const char *from, const char *file, size_t len,
 		 bool quoted, char path[PATH_MAX])
 {
 	if (*file == '/')
 		return is_there(path, "", 0, file, len);
 	if (quoted && (is_there(path, from, folder_of(from), file, len) ||
-		       is_there(path, look->program, folder_of(look->program), file, len)))
+		       is_there(path, search->program, folder_of(search->program), file, len)))
 		return true;
-	for (uint32_t i = 0; i + 1 < look->words->n; i += 2) {
-		const char *folder = look->words->at[i + 1];
+	for (uint32_t i = 0; i + 1 < search->words->n; i += 2) {
+		const char *folder = search->words->at[i + 1];
 
-		if (!strcmp(look->words->at[i], "-I") &&
+		if (!strcmp(search->words->at[i], "-I") &&
 		    is_there(path, folder, strlen(folder), file, len))
 			return true;
 	}
@@ -97,24 +97,25 @@ static struct rs_error *read_text(const char *path, char **text)
 	return NULL;
 }
 
-static struct rs_error *check_text(struct look *look, const char *name, const char *text,
+static struct rs_error *check_text(struct search *search, const char *name, const char *text,
 				   int depth);
 
-static struct rs_error *check_file(struct look *look, const char *path, int depth)
+static struct rs_error *check_file(struct search *search, const char *path, int depth)
 {
 	char *text = NULL;
 	struct rs_error *err;
 
-	if (depth >= DEPTH_MAX || look->files++ >= FILES_MAX)
+	if (depth >= DEPTH_MAX || search->files++ >= FILES_MAX)
 		return NULL;
 	err = read_text(path, &text);
 	if (!err)
-		err = check_text(look, path, text, depth + 1);
+		err = check_text(search, path, text, depth + 1);
 	free(text);
 	return err;
 }
 
-static struct rs_error *check_text(struct look *look, const char *name, const char *text, int depth)
+static struct rs_error *check_text(struct search *search, const char *name, const char *text,
+				   int depth)
 {
 	uint32_t line = 1;
 
@@ -126,9 +127,9 @@ static struct rs_error *check_text(struct look *look, const char *name, const ch
 		const char *file = included(text, &len, &quoted);
 
 		end = strchrnul(text, '\n');
-		if (!file || !find(look, name, file, len, quoted, path))
+		if (!file || !find(search, name, file, len, quoted, path))
 			continue;
-		err = check_file(look, path, depth);
+		err = check_file(search, path, depth);
 		if (err)
 			return rs_error_wrap(err, "%s:%u", name, line);
 	}
@@ -138,7 +139,7 @@ static struct rs_error *check_text(struct look *look, const char *name, const ch
 struct rs_error *rs_cli_includes_check(const char *name, const char *text,
 				       const struct rs_cli_words *words)
 {
-	struct look look = { .program = name, .words = words };
+	struct search search = { .program = name, .words = words };
 
-	return check_text(&look, name, text, 0);
+	return check_text(&search, name, text, 0);
 }

@@ -42,7 +42,7 @@ static void text_copy(char to[RS_CELL_TEXT_MAX], const char *from)
 	snprintf(to, RS_CELL_TEXT_MAX, "%s", from ? from : "");
 }
 
-/* Makes the rows of a frame: one for each function that it is in, or one. */
+/* Makes the rows of a frame: one for each of its (inlined) functions, or one. */
 static void rows_add(struct printing *p, uint32_t i)
 {
 	struct rs_frame frames[RS_SYMBOL_FRAMES_MAX];
@@ -123,16 +123,18 @@ static void put_stack(struct printing *p, const struct rs_linux_task *task)
 		rs_json_close(p->json, '}');
 }
 
-/* Keeps why a stack is not whole. A task that has ended has none, and lacks nothing. */
+/* Keeps the reason why a stack is incomplete. A task that has ended has no stack, which is not an
+ * error. */
 static void incomplete_keep(const struct rs_linux_task *task, const struct rs_linux_stack *stack,
 			    struct rs_error **incomplete)
 {
 	const char *why = *stack->kernel_why ? stack->kernel_why : stack->user_why;
 
 	if (*why && !strchr("ZX", task->state))
-		*incomplete = rs_error_first(
-			*incomplete,
-			rs_error_create(RS_DAMAGED, "task %d: the stack: %s", task->pid, why));
+		*incomplete = rs_error_first(*incomplete,
+					     rs_error_create(RS_DAMAGED,
+							     "task %d: its stack is incomplete: %s",
+							     task->pid, why));
 }
 
 static struct rs_error *put_all(struct printing *p, const struct rs_linux_tasks *tasks,

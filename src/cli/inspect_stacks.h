@@ -11,12 +11,12 @@ struct rs_inspect_stacks {
 	const struct rs_linux_vcpu *vcpus;
 	uint32_t n_vcpus;
 	const char *symfs; /* or NULL */
-	int pid;	   /* of this process alone; 0: of all */
+	int pid;	   /* only this process; 0: all */
 	bool is_json;
 };
 
-/* Prints the stack of each task. Sets *incomplete to the first reason why a stack has fewer frames
- * than it should have, unless it is set. */
+/* Prints the stack of each task. Sets *incomplete, unless it is set, to the first reason why a
+ * stack lacks frames. */
 struct rs_error *rs_inspect_put_stacks(struct rs_json *json, const struct rs_inspect_stacks *what,
 				       struct rs_error **incomplete);
 

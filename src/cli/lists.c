@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of `ringside list --table`, which are those that the program itself uses. */
+/* The tables of `ringside list --table`. They are the tables that the program uses. */
 #include "cli/lists.h"
 
 #include <inttypes.h>
@@ -91,7 +91,7 @@ static const struct {
 	struct rs_error *(*each)(const struct visit *visit);
 } tables[] = {
 	{ { "exits", NULL, "Exit reasons: the instruction set, the number, the name" }, each_exit },
-	{ { "causes", NULL, "What exits are about: the names of ports, MSRs, hypercalls, ..." },
+	{ { "causes", NULL, "Causes of exits: the names of ports, MSRs, hypercalls, ..." },
 	  each_cause },
 	{ { "conflicts", NULL, "The options of this command that exclude each other" },
 	  each_conflict },

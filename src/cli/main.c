@@ -9,25 +9,25 @@
 static const struct verb {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *help; /* NULL: help does not list it; it stands behind those that it does */
+	const char *help; /* NULL: help does not list it; such rows are last */
 } verbs[] = {
 	{ "run", cmd_run, "boot a guest in the reference micro-VM, traced" },
 	{ "exits", cmd_exits, "count and time the exits of this host's VMs, live" },
-	{ "top", cmd_top, "VMs, vCPUs, their exits and their time, live" },
-	{ "profile", cmd_profile, "what a guest executes, sampled while it runs" },
+	{ "top", cmd_top, "show VMs and vCPUs, their exits and their time, live" },
+	{ "profile", cmd_profile, "sample what a guest executes, while it runs" },
 	{ "record", cmd_record, "record live events into a trace directory" },
 	{ "print", cmd_print, "show a trace as text, JSON, or a tree of spans" },
 	{ "report", cmd_report, "summarize a trace: exits, scheduling, I/O and more" },
-	{ "script", cmd_script, "run a D program over a trace" },
+	{ "script", cmd_script, "run a D program over a trace, live or in a replay" },
 	{ "replay", cmd_replay, "record a guest once, then replay it under any probes" },
-	{ "log", cmd_log, "collect a hypervisor's log, also after a crash" },
+	{ "log", cmd_log, "collect the log of a hypervisor, VMM or guest, also after a crash" },
 	{ "list", cmd_list, "list probes with their typed arguments" },
 	{ "info", cmd_info, "show what a trace is: host, start, clock, streams" },
-	{ "inspect", cmd_inspect, "show what runs in a guest, by a core of the machine" },
+	{ "inspect", cmd_inspect, "show what runs in a guest, from a core of the machine" },
 	{ "import", cmd_import, "write another tool's trace as a trace directory" },
 	{ "export", cmd_export, "write a trace in another tool's format" },
-	{ "repair", cmd_repair, "repair a cut trace for other readers" },
-	{ "doctor", cmd_doctor, "check what this machine lacks for each verb" },
+	{ "repair", cmd_repair, "repair a truncated trace or a recording" },
+	{ "doctor", cmd_doctor, "check what each verb needs of this machine" },
 	{ "complete", cmd_complete, NULL },
 };
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -61,7 +61,7 @@ int (*rs_cli_verb_find(const char *name))(int argc, char **argv)
 static void usage(FILE *file)
 {
 	fputs("Usage: ringside VERB [options]\n\n"
-	      "Sees into virtual machines: hypervisor, host and guest on one clock.\n\n",
+	      "Traces virtual machines: hypervisor, host and guest on one clock.\n\n",
 	      file);
 	for (size_t i = 0; rs_cli_verb(i); i++)
 		fprintf(file, "  %-8s %s\n", verbs[i].name, verbs[i].help);
@@ -73,7 +73,7 @@ static void usage(FILE *file)
 
 static int unknown(const char *name)
 {
-	fprintf(stderr, "ringside: there is no verb '%s'; 'ringside help' lists them\n", name);
+	fprintf(stderr, "ringside: there is no verb '%s'; 'ringside help' lists the verbs\n", name);
 	return RS_EXIT_USAGE;
 }
 
@@ -93,7 +93,7 @@ static int help(int argc, char **argv)
 	return verb->run(2, arguments);
 }
 
-/* A trace may have more streams than the usual 1024 files. */
+/* A trace may have more streams than the usual limit of 1024 open files. */
 static void files_allow(void)
 {
 	struct rlimit limit;

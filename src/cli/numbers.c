@@ -181,6 +181,6 @@ uint32_t rs_cli_tids(const struct argp_state *state, const char *what, char *lis
 		tids[n++] = rs_cli_int(state, what, tid, 1);
 	}
 	if (!n)
-		argp_error(state, "%s: which threads?", what);
+		argp_error(state, "%s: no threads given", what);
 	return n;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers, sizes and times on the command line. Functions that take a parser's state report a usage
- * error and exit; `what` is how an error names the argument, as in "--interval".
+ * Numbers, sizes and times on the command line. Functions with a parser's state as an argument
+ * report a usage error and exit; `what` names the argument in errors, as in "--interval".
  */
 #ifndef RS_CLI_NUMBERS_H
 #define RS_CLI_NUMBERS_H
@@ -14,11 +14,11 @@
 
 struct rs_cpu_set;
 
-/* Reads digits, hexadecimal after 0x. Returns false, and leaves *number, if the text has anything
- * else or the number is not from min to max. */
+/* Reads digits, hexadecimal after 0x. Returns false, with *number unchanged, if the text has
+ * anything else or the number is not from min to max. */
 bool rs_cli_read_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
 
-/* Reads a number of bytes, which K, M or G may follow, as rs_cli_read_number() does. */
+/* Reads a number of bytes, optionally followed by K, M or G, as rs_cli_read_number() does. */
 bool rs_cli_read_size(const char *text, uint64_t min, uint64_t max, uint64_t *bytes);
 
 /* Returns a size from 1 to max, in bytes. */
@@ -38,7 +38,7 @@ uint64_t rs_cli_number(const struct argp_state *state, const char *what, const c
 /* Returns a number from min to INT_MAX. */
 int rs_cli_int(const struct argp_state *state, const char *what, const char *text, int min);
 
-/* Returns a time above 0 in ns, as in 500us or 1.5s; without a unit it is in unit_ns. */
+/* Returns a positive time in ns, as in 500us or 1.5s; without a unit it is in unit_ns. */
 uint64_t rs_cli_time(const struct argp_state *state, const char *what, const char *text,
 		     uint64_t unit_ns);
 
@@ -58,7 +58,8 @@ int64_t rs_cli_seconds(const struct argp_state *state, const char *text);
 /* Refuses a to_ns that is not after from_ns. */
 void rs_cli_span(const struct argp_state *state, int64_t from_ns, int64_t to_ns);
 
-/* Adds the threads of a list, as in "7,8", to the n of tids. Returns their new number, 1 to max. */
+/* Adds the threads of a list, as in "7,8", to the n elements of tids. Returns the new number of
+ * elements, 1 to max. */
 uint32_t rs_cli_tids(const struct argp_state *state, const char *what, char *list, int *tids,
 		     uint32_t n, uint32_t max);
 

@@ -54,7 +54,7 @@ bool rs_cli_conflict(size_t i, struct rs_cli_conflict *conflict)
 	return i < N_CONFLICTS;
 }
 
-#define LONG_KEYS 0x10000 /* getopt's value of the option i is this + i */
+#define LONG_KEYS 0x10000 /* getopt returns this + i for the option i */
 
 static void options_add(const struct argp *argp, const struct argp_option *at[], size_t *n)
 {
@@ -85,7 +85,7 @@ size_t rs_cli_option_of_alias(const struct argp_option *const at[], size_t i)
 	return i;
 }
 
-/* ---- which are given ------------------------------------------------------------------------ */
+/* ---- the given options ---------------------------------------------------------------------- */
 
 struct walk {
 	const struct argp_option *at[RS_CLI_OPTIONS_MAX];
@@ -100,7 +100,7 @@ static void getopt_tables(struct walk *walk)
 	char *at = walk->shorts;
 	size_t n = 0;
 
-	*at++ = '-'; /* getopt returns arguments in their order, as those of an option 1 */
+	*at++ = '-'; /* getopt returns arguments in order, as those of an option 1 */
 	*at++ = ':'; /* for an option that lacks its argument it returns ':' */
 	for (size_t i = 0; i < walk->n; i++) {
 		const struct argp_option *option = walk->at[i],
@@ -151,7 +151,7 @@ bool rs_cli_options_walk(const struct argp *argp, int argc, char **argv,
 		else
 			each(&(struct rs_cli_word){ option_found(&walk, value), optarg }, context);
 	}
-	/* getopt ends behind a "--". */
+	/* getopt ends after a "--". */
 	if (optind > 1 && argv[optind - 1] != taken && !strcmp(argv[optind - 1], "--"))
 		optind--;
 	while (optind < argc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Walks over the probes of the catalogue or of traces, each once. */
+/* Iterates over the probes of the catalogue or of traces, each once. */
 #include "cli/probes.h"
 
 #include <stdlib.h>
@@ -31,8 +31,8 @@ static bool same_probe(const struct rs_event *a, const struct rs_event *b)
 	return true;
 }
 
-/* Returns whether a schema before this one has the same probe. Several traces, and streams with
- * clocks of their own, have a schema each. */
+/* Returns whether an earlier schema has the same probe. Each trace, and each stream with a separate
+ * clock, has its own schema. */
 static bool is_listed(const struct rs_schema **before, uint32_t n, const struct rs_event *event)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -44,7 +44,7 @@ static bool is_listed(const struct rs_schema **before, uint32_t n, const struct 
 	return false;
 }
 
-/* Passes on the probes of a schema that none of the n schemas before it has. */
+/* Passes the probes of a schema that none of the n earlier schemas has. */
 static struct rs_error *probes_of_schema(const struct rs_schema **schemas, uint32_t n,
 					 rs_cli_probe_fn *each, void *context)
 {
@@ -119,7 +119,7 @@ static struct rs_error *add_input(struct schemas *schemas, const struct rs_input
 	return err;
 }
 
-/* The traces need no clock in common, so each one is opened on its own. */
+/* The traces need no common clock, so each one is opened separately. */
 struct rs_error *rs_cli_probes_of_traces(const char *const *paths, uint32_t n,
 					 rs_cli_probe_fn *each, void *context)
 {

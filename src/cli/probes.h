@@ -5,20 +5,20 @@
 
 #include <ringside/schema.h>
 
-/* Receives each probe. An error ends the walk. */
+/* Receives each probe. An error ends the iteration. */
 typedef struct rs_error *rs_cli_probe_fn(const struct rs_event *event, void *context);
 
 struct rs_error *rs_cli_probes_of_catalogue(rs_cli_probe_fn *each, void *context);
 
 /*
- * Lists the probes of n traces, directories or other tools' files. A probe that several streams
- * have with the same arguments is listed once. The probes before the damage of a damaged file come
- * before the error. A file of Xen's is read to its end.
+ * Lists the probes of n traces, which are directories or other tools' files. A probe that several
+ * streams have with the same arguments is listed once. For a damaged file, the probes before the
+ * damage are listed before the error is returned. Xen's files are read to their end.
  */
 struct rs_error *rs_cli_probes_of_traces(const char *const *paths, uint32_t n,
 					 rs_cli_probe_fn *each, void *context);
 
-/* Lists the probes of a trace directory by its description alone. */
+/* Lists the probes of a trace directory from its description, without reading events. */
 struct rs_error *rs_cli_probes_of_trace(const char *path, rs_cli_probe_fn *each, void *context);
 
 #endif

@@ -31,30 +31,30 @@
 #define CPP_BYTES	 (UINT64_C(1) << 30)
 #define CPP_OUTPUT_BYTES (UINT64_C(16) << 20)
 #define CPP_SECONDS	 10
-#define CPP_DESCRIPTORS	 512		     /* includes may be nested 200 deep */
-enum { CPP_FAILED = 126, CPP_ABSENT = 127 }; /* the child's exit status without cpp */
+#define CPP_DESCRIPTORS	 512		     /* includes may be nested 200 levels deep */
+enum { CPP_FAILED = 126, CPP_ABSENT = 127 }; /* the child's exit status if cpp is missing */
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
 enum { KEY_JSON = 768 };
 
 static const struct argp_option options[] = {
-	{ "program", 'n', "PROGRAM", 0,
-	  "The text of the program; may be given again, for more of it", 1 },
+	{ "program", 'n', "PROGRAM", 0, "Run this program text; may be repeated, to add text", 1 },
 	{ "script", 's', "FILE", RS_CLI_TEXT(struct rs_cli_program, file),
-	  "The program is in this file; - is standard input", 1 },
-	{ "option", 'x', "NAME[=VALUE]", 0, "Set an option of D; may be given again", 2 },
+	  "Run the program in this file; - is standard input", 1 },
+	{ "option", 'x', "NAME[=VALUE]", 0, "Set an option of D; may be repeated", 2 },
 	{ "cpp", 'C', NULL, RS_CLI_FLAG(struct rs_cli_program, preprocess),
 	  "Run the program through the C preprocessor, cpp, first", 4 },
 	{ "define", 'D', "NAME[=VALUE]", 0, "Define a macro for -C", 4 },
-	{ "include", 'I', "DIR", 0, "Look for files that are included here, with -C", 4 },
+	{ "include", 'I', "DIR", 0, "Search for included files in this folder, with -C", 4 },
 	{ 0 },
 };
 
 void rs_cli_word_add(struct argp_state *state, struct rs_cli_words *words, const char *word)
 {
 	if (words->n == RS_CLI_WORDS_MAX)
-		argp_error(state, "'%s': more than %d of these", word, RS_CLI_WORDS_MAX);
+		argp_error(state, "'%s': more than %d options of this kind", word,
+			   RS_CLI_WORDS_MAX);
 	words->at[words->n++] = word;
 }
 
@@ -71,7 +71,7 @@ static void check(struct argp_state *state, const struct rs_cli_program *a)
 	if ((a->programs.n && a->file) || (!a->optional && !rs_cli_program_given(a)))
 		argp_error(state, "only one program is allowed: -n 'PROGRAM' or -s FILE");
 	if (a->cpp.n && !a->preprocess)
-		argp_error(state, "-D and -I go with -C");
+		argp_error(state, "-D and -I require -C");
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -102,14 +102,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 const struct argp rs_cli_program_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
-static const struct argp_option said_options[] = {
-	{ "quiet", 'q', NULL, 0, "Print only the program's own output, as -x quiet does", 2 },
+static const struct argp_option output_options[] = {
+	{ "quiet", 'q', NULL, 0, "Print only the program's output, as -x quiet does", 2 },
 	{ "json", KEY_JSON, NULL, 0,
 	  "Print JSON Lines: the output of each clause, and the aggregations", 2 },
 	{ 0 },
 };
 
-static error_t parse_said(int key, char *text, struct argp_state *state)
+static error_t parse_output(int key, char *text, struct argp_state *state)
 {
 	struct rs_cli_program *a = state->input;
 
@@ -120,8 +120,8 @@ static error_t parse_said(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-const struct argp rs_cli_program_said_argp = { said_options, parse_said, NULL, NULL,
-					       NULL,	     NULL,	 NULL };
+const struct argp rs_cli_program_output_argp = { output_options, parse_output, NULL, NULL,
+						 NULL,		 NULL,	       NULL };
 
 const char *rs_cli_program_name(const struct rs_cli_program *a)
 {
@@ -151,7 +151,8 @@ static struct rs_error *read_all(int fd, const char *name, char **text, size_t *
 	return NULL;
 }
 
-/* Returns the text between programs: a clause without actions would end with the program. */
+/* Returns the separator of two programs. A clause without actions needs a semicolon, or it would
+ * continue in the next program. */
 static const char *separator(const char *program)
 {
 	size_t len = strlen(program);
@@ -161,7 +162,7 @@ static const char *separator(const char *program)
 	return len && program[len - 1] != '}' && program[len - 1] != ';' ? ";\n" : "\n";
 }
 
-/* Joins the programs of -n, each on lines of its own. */
+/* Joins the programs of -n, each on separate lines. */
 static struct rs_error *join(const struct rs_cli_words *programs, char **text, size_t *len)
 {
 	size_t room = 1;
@@ -206,7 +207,7 @@ static void exec_cpp(char *const argv[], int in, int out)
 					   .descriptors = CPP_DESCRIPTORS };
 	const char *failed = "dup2";
 
-	setpgid(0, 0); /* cpp starts cc1: both are ended together */
+	setpgid(0, 0); /* cpp starts cc1; both are killed together */
 	setrlimit(RLIMIT_CPU, &(struct rlimit){ CPP_SECONDS, CPP_SECONDS });
 	if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
 		failed = rs_confine_enter(&limits);
@@ -220,7 +221,7 @@ static void exec_cpp(char *const argv[], int in, int out)
 	_exit(CPP_FAILED);
 }
 
-/* Waits for cpp to end, for a limited time: opening an included FIFO may wait forever. */
+/* Waits for cpp to end, for a limited time, because opening an included FIFO may wait forever. */
 static struct rs_error *end_cpp(pid_t pid)
 {
 	struct pollfd ends = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
@@ -266,7 +267,7 @@ static struct rs_error *run_cpp(const struct rs_cli_program *a, int in, int out)
 		 slash ? a->file : "");
 	for (uint32_t i = 0; i < a->cpp.n; i++)
 		argv[n++] = (char *)a->cpp.at[i];
-	if (slash) { /* what the program includes is beside it */
+	if (slash) { /* included files are beside the program */
 		argv[n++] = iquote;
 		argv[n++] = folder;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program in D from a verb's options: its text, its arguments and its options. */
+/* A D program from a verb's options: its text, its arguments and its options. */
 #ifndef RS_CLI_PROGRAM_H
 #define RS_CLI_PROGRAM_H
 
@@ -9,25 +9,25 @@
 
 #define RS_CLI_WORDS_MAX 64
 
-/* Options that may be given again. */
+/* Repeatable options. */
 struct rs_cli_words {
 	const char *at[RS_CLI_WORDS_MAX];
 	uint32_t n;
 };
 
-/* Zero, but for `optional`, before parsing. */
+/* The caller sets `optional` and zeroes the rest before parsing. */
 struct rs_cli_program {
-	bool optional; /* the verb works without a program, too */
+	bool optional; /* the verb also works without a program */
 	const char *file;
-	struct rs_cli_words programs;		/* of -n: one after the other */
-	struct rs_cli_words args, options, cpp; /* args: the verb's to fill */
+	struct rs_cli_words programs;		/* of -n, in order */
+	struct rs_cli_words args, options, cpp; /* args: filled by the verb */
 	bool preprocess;
 };
 
-/* Child of a verb's argp; its input is a struct rs_cli_program. */
+/* A child of a verb's argp; its input is a struct rs_cli_program. */
 extern const struct argp rs_cli_program_argp;
-/* --quiet and --json, for verbs whose output is the program's; the same input. */
-extern const struct argp rs_cli_program_said_argp;
+/* --quiet and --json, for verbs that output what the program prints; with the same input. */
+extern const struct argp rs_cli_program_output_argp;
 
 void rs_cli_word_add(struct argp_state *state, struct rs_cli_words *words, const char *word);
 

@@ -20,10 +20,10 @@
 
 #define TIDS_MAX 4096u
 
-/* The command's only one; zero at first. */
+/* The only session of the process; zero at first. */
 static struct kvm {
 	/* The options. */
-	bool wanted, exits;
+	bool selected, exits;
 	int pid;
 	int tids[TIDS_MAX];
 	uint32_t n_tids;
@@ -34,7 +34,7 @@ static struct kvm {
 	/* The session and its recording. */
 	struct rs_kvm_session *session;
 	struct rs_kvm_recording *recording;
-	bool user; /* kvm_exit never fires here: returns to the VMM are counted */
+	bool user; /* kvm_exit never fires here; returns to the VMM are counted */
 } the_kvm;
 
 /* ---- arguments ---------------------------------------------------------------------------- */
@@ -42,18 +42,18 @@ static struct kvm {
 enum { KEY_WHEN = 512 };
 
 static const struct argp_option options[] = {
-	{ "kvm", RS_CLI_FLAG(struct kvm, wanted), NULL, 0,
+	{ "kvm", RS_CLI_FLAG(struct kvm, selected), NULL, 0,
 	  "Record the host's KVM: exits and entries, their causes, and when vCPUs' threads were "
 	  "off the CPU",
 	  1 },
 	{ "exits", RS_CLI_FLAG(struct kvm, exits), NULL, 0,
-	  "With --kvm: also count exits over the same time, and show the table at the end", 1 },
-	{ "pid", 'p', "PID", 0, "With --kvm: only this process's vCPUs", 3 },
-	{ "tid", 't', "TID", 0, "With --kvm: only this thread", 3 },
-	{ "tids", 'T', "TID,...", 0, "With --kvm: only these threads", 3 },
+	  "With --kvm: also count the exits in that time, and show their table at the end", 1 },
+	{ "pid", 'p', "PID", 0, "With --kvm: record only this process's vCPUs", 3 },
+	{ "tid", 't', "TID", 0, "With --kvm: record only this thread", 3 },
+	{ "tids", 'T', "TID,...", 0, "With --kvm: record only these threads", 3 },
 	{ "when", KEY_WHEN, "COND", 0,
-	  "With --flight and --kvm: write when an exit takes longer, as in 'exit > 1ms' or 'exit "
-	  "HLT > 5ms'; at most once in TIME",
+	  "With --flight and --kvm: write when an exit takes longer than a limit, as in 'exit > "
+	  "1ms' or 'exit HLT > 5ms'; at most once per TIME",
 	  4 },
 	{ 0 },
 };
@@ -96,11 +96,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 static const struct argp_child children[] = { { &rs_cli_vm_argp, 0, NULL, 0 }, { 0 } };
 static const struct argp argp = { options, parse, NULL, NULL, children, NULL, NULL };
 
-static bool is_wanted(const void *state)
+static bool is_selected(const void *state)
 {
 	const struct kvm *k = state;
 
-	return k->wanted;
+	return k->selected;
 }
 
 static void check(const void *state, const struct argp_state *argp_state,
@@ -108,27 +108,27 @@ static void check(const void *state, const struct argp_state *argp_state,
 {
 	const struct kvm *k = state;
 
-	if (k->exits && !k->wanted)
-		argp_error(argp_state, "--exits goes with --kvm");
-	if (!k->wanted && (k->pid || k->n_tids || k->vm || k->when_text))
-		argp_error(argp_state, "-p, -t, -T, --vm and --when go with --kvm");
+	if (k->exits && !k->selected)
+		argp_error(argp_state, "--exits requires --kvm");
+	if (!k->selected && (k->pid || k->n_tids || k->vm || k->when_text))
+		argp_error(argp_state, "-p, -t, -T, --vm and --when require --kvm");
 	if (k->when_text && !common->flight_ns)
-		argp_error(argp_state, "--when goes with --flight");
+		argp_error(argp_state, "--when requires --flight");
 }
 
-/* ---- which threads ------------------------------------------------------------------------ */
+/* ---- selected threads ---------------------------------------------------------------------- */
 
 static struct rs_error *check_given(const struct kvm *k)
 {
 	if (k->when_text && rs_kvm_only_user_exits())
 		return rs_error_create(RS_ABSENT,
-				       "--when: kvm_exit never fires on this host (its KVM works "
-				       "without VMX and SVM); SIGUSR1 writes");
+				       "--when: kvm_exit never fires on this host, whose KVM uses "
+				       "neither VMX nor SVM; SIGUSR1 works");
 	return rs_cli_check_ids(k->pid, k->tids, k->n_tids);
 }
 
-/* Selects the threads of VMs whose names match. If they are all of one process, selects the
- * process, with threads that it will have; else the threads that run now. */
+/* Selects the threads of VMs with matching names. If all are of one process, selects the process,
+ * including its future threads; otherwise selects the threads that run now. */
 static struct rs_error *choose_vm(const char *glob, struct rs_kvm_options *options, int *tids)
 {
 	struct rs_kvm_vcpu *vcpus = NULL;
@@ -205,8 +205,8 @@ static struct rs_error *kvm_poll(void *state)
 
 /* ---- the flight recorder ------------------------------------------------------------------- */
 
-/* Writes " of vm/v0" for a thread, or nothing if its vCPU is not known. */
-static void whose(struct kvm *k, int tid, char *text, size_t bytes)
+/* Writes " of vm/v0" for a thread, or an empty text if its vCPU is unknown. */
+static void write_vcpu(struct kvm *k, int tid, char *text, size_t bytes)
 {
 	struct rs_kvm_snapshot snapshot;
 	struct rs_error *err = rs_kvm_snapshot(k->session, &snapshot);
@@ -224,14 +224,14 @@ static void whose(struct kvm *k, int tid, char *text, size_t bytes)
 static bool kvm_triggered(void *state, char why[RS_RECORD_WHY_MAX])
 {
 	struct kvm *k = state;
-	char took[RS_DURATION_TEXT_MAX], reason[RS_EXIT_TEXT_MAX], who[RS_KVM_VM_MAX + 32];
+	char took[RS_DURATION_TEXT_MAX], reason[RS_EXIT_TEXT_MAX], vcpu[RS_KVM_VM_MAX + 32];
 	struct rs_kvm_trigger trigger;
 
 	if (!k->when_text || !rs_kvm_triggered(k->session, &trigger))
 		return false;
-	whose(k, trigger.tid, who, sizeof(who));
+	write_vcpu(k, trigger.tid, vcpu, sizeof(vcpu));
 	snprintf(why, RS_RECORD_WHY_MAX, "exit %s%s, thread %d, took %s",
-		 rs_exit_text(trigger.isa, trigger.code, reason), who, trigger.tid,
+		 rs_exit_text(trigger.isa, trigger.code, reason), vcpu, trigger.tid,
 		 rs_duration_text(trigger.cost_ns, took));
 	return true;
 }
@@ -259,7 +259,7 @@ static void kvm_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 	uint32_t threads = rs_kvm_recording_threads(k->recording, &dropped);
 
 	if (dropped)
-		snprintf(text, RS_RECORD_WHY_MAX, "%s, %s of more of them not seen",
+		snprintf(text, RS_RECORD_WHY_MAX, "%s, %s of further ones missed",
 			 RS_COUNT_OF(threads, "vCPU thread"), RS_COUNT_OF(dropped, "exit"));
 	else
 		snprintf(text, RS_RECORD_WHY_MAX, "%s", RS_COUNT_OF(threads, "vCPU thread"));
@@ -275,7 +275,7 @@ static void kvm_sum_json(const void *state, struct rs_json *json)
 	rs_json_unsigned(rs_json_key(json, "dropped"), dropped);
 }
 
-/* Feeds the sink with what the session has counted. Its events went into the trace. */
+/* Feeds the session's counts to the sink. The session's events are in the trace. */
 static struct rs_error *feed_counts(struct kvm *k, struct rs_sink *sink)
 {
 	struct rs_source *source = NULL;
@@ -330,7 +330,7 @@ const struct rs_record_kind rs_record_kvm = {
 	.state = &the_kvm,
 	.argp = &argp,
 	.uses = RS_RECORD_BUFFER | RS_RECORD_POLL,
-	.is_wanted = is_wanted,
+	.is_selected = is_selected,
 	.check = check,
 	.open = kvm_open,
 	.attach = kvm_attach,

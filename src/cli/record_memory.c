@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside record --guest-memory: guests under VMMs that take no part, from their RAM. */
+/* ringside record --guest-memory: records guests from their RAM, under VMMs that do not use
+ * Ringside. */
 #include "base/count.h"
 #include "cli/cli.h"
 #include "cli/record.h"
+#include "cli/shared.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 
 #define MEMORIES_MAX 64u
 
-/* The command's only one; zero at first. */
+/* The only session of the process; zero at first. */
 static struct memory {
 	/* The options. */
 	const char *memories[MEMORIES_MAX];
@@ -30,9 +32,9 @@ enum { KEY_GUEST_MEMORY = 768 };
 
 static const struct argp_option options[] = {
 	{ "guest-memory", KEY_GUEST_MEMORY, "PID|FILE", 0,
-	  "Guests that trace with ringside/guest.h under any VMM: find their rings in the RAM that "
-	  "process PID has, or that FILE is (/dev/shm/ram, /proc/PID/fd/N), and drain them while "
-	  "the guests run. May be given again",
+	  "Record guests that trace with ringside/guest.h, under any VMM: find their rings in RAM "
+	  "of process PID, or in the RAM FILE (/dev/shm/ram, /proc/PID/fd/N), and drain them while "
+	  "the guests run. May be repeated",
 	  1 },
 	{ 0 },
 };
@@ -43,21 +45,17 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	if (key != KEY_GUEST_MEMORY)
 		return ARGP_ERR_UNKNOWN;
-	if (!*text)
-		argp_error(state, "--guest-memory: of which process, or which file?");
-	if (m->n == MEMORIES_MAX)
-		argp_error(state, "--guest-memory: at most %u", MEMORIES_MAX);
 	for (uint32_t i = 0; i < m->n; i++) {
 		if (!strcmp(m->memories[i], text))
 			argp_error(state, "--guest-memory %s is given twice", text);
 	}
-	m->memories[m->n++] = text;
+	rs_cli_append(state, "--guest-memory", text, m->memories, &m->n, MEMORIES_MAX);
 	return 0;
 }
 
 static const struct argp argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
-static bool is_wanted(const void *state)
+static bool is_selected(const void *state)
 {
 	const struct memory *m = state;
 
@@ -132,6 +130,11 @@ static void guests_json(const struct memory *m, uint32_t memory, struct rs_json 
 	rs_json_close(json, ']');
 }
 
+/* By enum rs_guests_found_by. */
+static const char *const found_by[] = { [RS_GUESTS_FILE] = "file",
+					[RS_GUESTS_SLOTS] = "kvm-slots",
+					[RS_GUESTS_MAPPINGS] = "mappings" };
+
 static void memory_sum_json(const void *state, struct rs_json *json)
 {
 	const struct memory *m = state;
@@ -141,6 +144,8 @@ static void memory_sum_json(const void *state, struct rs_json *json)
 	for (uint32_t i = 0; rs_guests_recording_result(m->recording, i, &result); i++) {
 		rs_json_open(json, '{');
 		rs_json_text(rs_json_key(json, "memory"), result.memory);
+		rs_json_text(rs_json_key(json, "found_by"), found_by[result.found_by]);
+		rs_json_text(rs_json_key(json, "no_slots"), result.no_slots);
 		rs_json_unsigned(rs_json_key(json, "guests"), result.guests);
 		rs_json_unsigned(rs_json_key(json, "left"), result.left);
 		rs_json_bool(rs_json_key(json, "ended"), result.ended);
@@ -152,7 +157,7 @@ static void memory_sum_json(const void *state, struct rs_json *json)
 	rs_json_close(json, ']');
 }
 
-/* Reports the guests of a memory whose end was not seen. */
+/* Reports the guests of a memory whose last records were missed. */
 static void report_ends(const struct memory *m, const struct rs_guests_result *result,
 			bool *partial)
 {
@@ -160,15 +165,15 @@ static void report_ends(const struct memory *m, const struct rs_guests_result *r
 		*partial = true;
 		rs_record_remark(
 			m->common,
-			"--guest-memory %s: %s ended or began anew; records after the last "
-			"look at the rings are not in the trace, and are not counted",
+			"--guest-memory %s: %s ended or restarted; records after the last poll of "
+			"the rings are missing from the trace, and are not counted",
 			result->memory, RS_COUNT_OF(result->left, "guest"));
 	}
 	if (result->too_many) {
 		*partial = true;
 		rs_record_remark(m->common,
-				 "--guest-memory %s: more guests than %u at once or %u in all; the "
-				 "others are not in the trace",
+				 "--guest-memory %s: more than %u guests concurrently or %u in "
+				 "total; the others are not in the trace",
 				 result->memory, RS_GUESTS_AT_ONCE_MAX, RS_GUESTS_MAX);
 	}
 	if (result->error) {
@@ -178,6 +183,19 @@ static void report_ends(const struct memory *m, const struct rs_guests_result *r
 	}
 }
 
+static void report_found_by(const struct memory *m, const struct rs_guests_result *result)
+{
+	if (result->found_by == RS_GUESTS_SLOTS)
+		rs_record_remark(m->common,
+				 "--guest-memory %s: RAM was found by KVM's memory slots",
+				 result->memory);
+	else if (result->found_by == RS_GUESTS_MAPPINGS)
+		rs_record_remark(m->common,
+				 "--guest-memory %s: RAM was found by the process's mappings, not "
+				 "by KVM's memory slots: %s",
+				 result->memory, result->no_slots);
+}
+
 static void report_clocks(const struct memory *m, uint32_t memory)
 {
 	struct rs_guests_guest guest;
@@ -185,8 +203,8 @@ static void report_clocks(const struct memory *m, uint32_t memory)
 	for (uint32_t i = 0; rs_guests_recording_guest(m->recording, memory, i, &guest); i++) {
 		if (guest.error_cycles == RS_CLOCK_ERROR_UNKNOWN)
 			rs_record_remark(m->common,
-					 "guest '%s': how its clock relates to the host's is not "
-					 "known; its times are in order only among themselves",
+					 "guest '%s': the offset of its clock from the host's is "
+					 "unknown; its times compare only with each other",
 					 guest.vm);
 	}
 }
@@ -200,8 +218,10 @@ static struct rs_error *memory_report(void *state, bool *partial)
 	for (uint32_t i = 0; rs_guests_recording_result(m->recording, i, &result); i++) {
 		report_ends(m, &result, partial);
 		report_clocks(m, i);
-		if (result.guests)
+		if (result.guests) {
+			report_found_by(m, &result);
 			continue;
+		}
 		if (result.refused)
 			err = rs_error_first(
 				err, rs_error_create(RS_FAILED,
@@ -233,7 +253,7 @@ const struct rs_record_kind rs_record_memory = {
 	.state = &the_memory,
 	.argp = &argp,
 	.uses = RS_RECORD_POLL,
-	.is_wanted = is_wanted,
+	.is_selected = is_selected,
 	.open = memory_open,
 	.attach = memory_attach,
 	.gate = memory_gate,

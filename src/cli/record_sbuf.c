@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside record --sbuf: rings of ACRN's layout that other programs write, or that are lent to
- * them. */
+/* ringside record --sbuf: records rings of ACRN's layout that other programs write, or that it
+ * lends to them. */
 #include "base/count.h"
 #include "cli/record.h"
 
@@ -14,13 +14,13 @@
 #include "live/record_sbuf.h"
 
 #define PATHS_MAX      4096u
-#define RING_BYTES     (UINT64_C(4) << 20) /* as ACRN's own: TRACE_SBUF_SIZE */
+#define RING_BYTES     (UINT64_C(4) << 20) /* as in ACRN: TRACE_SBUF_SIZE */
 #define RING_BYTES_MIN (sizeof(struct rs_sbuf) + RS_SBUF_ELE_NUM_MIN * RS_SLOT_BYTES)
 
-/* The command's only one; zero at first. */
+/* The only session of the process; zero at first. */
 static struct sbuf {
 	/* The options. */
-	bool wanted, keep;
+	bool selected, keep;
 	const char *paths[PATHS_MAX];
 	uint32_t n_paths, create;
 	const struct rs_record_common *common;
@@ -34,11 +34,12 @@ enum { KEY_SBUF = 512, KEY_CREATE };
 
 static const struct argp_option options[] = {
 	{ "sbuf", KEY_SBUF, "PATH...", 0,
-	  "Rings of ACRN's layout that another program writes, of traces or of logs: devices "
-	  "(/dev/acrn_trace_*, /dev/acrn_hvlog_*), files, shm:NAME",
+	  "Record rings of ACRN's layout that another program writes, of traces or of logs: "
+	  "devices (/dev/acrn_trace_*, /dev/acrn_hvlog_*), files, shm:NAME",
 	  1 },
 	{ "keep", RS_CLI_FLAG(struct sbuf, keep), NULL, 0,
-	  "With --sbuf: also read what the rings hold at the start, which is skipped otherwise",
+	  "With --sbuf: also read the records that the rings hold at the start, which are skipped "
+	  "by default",
 	  3 },
 	{ "create", KEY_CREATE, "N", 0,
 	  "With --sbuf PATH: create N rings, PATH.0 and so on, and lend them until the end to "
@@ -47,31 +48,22 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static void add_path(const struct argp_state *state, struct sbuf *s, const char *path)
-{
-	if (!*path)
-		argp_error(state, "--sbuf: which ring?");
-	if (s->n_paths == PATHS_MAX)
-		argp_error(state, "more than %u rings", PATHS_MAX);
-	s->paths[s->n_paths++] = path;
-}
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct sbuf *s = state->input;
 
 	switch (key) {
 	case KEY_SBUF:
-		s->wanted = true;
-		add_path(state, s, text);
+		s->selected = true;
+		rs_cli_append(state, "--sbuf", text, s->paths, &s->n_paths, PATHS_MAX);
 		break;
 	case KEY_CREATE:
 		s->create = (uint32_t)rs_cli_number(state, "--create", text, 1, RS_LEND_IDS_MAX);
 		break;
-	case ARGP_KEY_ARG: /* what the shell has made of a glob */
-		if (!s->wanted)
-			argp_error(state, "'%s': the directory goes behind -o", text);
-		add_path(state, s, text);
+	case ARGP_KEY_ARG: /* the further files of a glob that the shell expanded */
+		if (!s->selected)
+			argp_error(state, "'%s': put the directory after -o", text);
+		rs_cli_append(state, "--sbuf", text, s->paths, &s->n_paths, PATHS_MAX);
 		break;
 	default:
 		return rs_cli_store(options, key, text, state);
@@ -81,14 +73,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static const struct argp argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
-static bool is_wanted(const void *state)
+static bool is_selected(const void *state)
 {
 	const struct sbuf *s = state;
 
-	return s->wanted;
+	return s->selected;
 }
 
-/* Returns the CPU of a path's ring, which is the number that its name ends in; -1: none. */
+/* Returns the CPU of a path's ring, which is the number at the end of its name, or -1 if there is
+ * no number. */
 static int cpu_of(const char *path)
 {
 	const char *end = path + strlen(path), *at = end;
@@ -104,24 +97,24 @@ static void check(const void *state, const struct argp_state *argp_state,
 	const struct sbuf *s = state;
 	bool any = false;
 
-	if (!s->wanted && (s->keep || s->create))
-		argp_error(argp_state, "--keep and --create go with --sbuf");
+	if (!s->selected && (s->keep || s->create))
+		argp_error(argp_state, "--keep and --create require --sbuf");
 	if (s->create && s->n_paths > 1)
 		argp_error(argp_state, "--create allows only one PATH, got '%s'", s->paths[1]);
 	if (s->create && common->cpus.some)
 		argp_error(argp_state, "--create gives the number of rings: leave out --cpus");
 	if (s->create && common->buffer_bytes && common->buffer_bytes < RING_BYTES_MIN)
 		argp_error(argp_state, "--buffer: a ring needs at least %zu bytes", RING_BYTES_MIN);
-	if (s->wanted && !s->create && common->buffer_bytes)
+	if (s->selected && !s->create && common->buffer_bytes)
 		argp_error(argp_state,
-			   "--buffer goes with --create: the rings of --sbuf have their size");
-	for (uint32_t i = 0; s->wanted && common->cpus.some && i < s->n_paths; i++) {
+			   "--buffer requires --create; existing rings of --sbuf have a size");
+	for (uint32_t i = 0; s->selected && common->cpus.some && i < s->n_paths; i++) {
 		if (cpu_of(s->paths[i]) < 0)
 			argp_error(argp_state, "--cpus: %s does not end in a CPU's number",
 				   s->paths[i]);
 		any |= rs_cpu_set_has(&common->cpus, cpu_of(s->paths[i]));
 	}
-	if (s->wanted && common->cpus.some && !any)
+	if (s->selected && common->cpus.some && !any)
 		argp_error(argp_state, "--cpus: no ring belongs to one of these CPUs");
 }
 
@@ -180,7 +173,7 @@ static void sbuf_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 		n += result.rings;
 	}
 	if (skipped)
-		snprintf(text, RS_RECORD_WHY_MAX, "%s (%llu of before skipped: --keep)",
+		snprintf(text, RS_RECORD_WHY_MAX, "%s (%llu earlier ones skipped: --keep)",
 			 RS_COUNT_OF(n, "ring"), (unsigned long long)skipped);
 	else
 		rs_count_text(n, "ring", text);
@@ -205,7 +198,7 @@ static void sbuf_sum_json(const void *state, struct rs_json *json)
 	rs_json_close(json, ']');
 }
 
-/* Reports lines of logs that are missing or were moved in time. */
+/* Reports lines of logs that are missing, or that have substitute times. */
 static void report_lines(const struct sbuf *s)
 {
 	struct rs_sbuf_lines lines = rs_sbuf_recording_lines(s->recording);
@@ -213,13 +206,14 @@ static void report_lines(const struct sbuf *s)
 	if (lines.missing)
 		rs_record_remark(
 			s->common,
-			"%llu numbers between the log's first line and its last are in "
-			"none of these rings: of other CPUs, or lost before they were read",
+			"%llu line numbers between the first and the last line of the log are in "
+			"none of these rings: they are of other CPUs, or were lost before they "
+			"were read",
 			(unsigned long long)lines.missing);
 	if (lines.moves)
 		rs_record_remark(s->common,
-				 "the log's microseconds are not the TSC's of this machine: its "
-				 "lines were put by when they came, %s",
+				 "the log's microseconds do not match this machine's TSC: its "
+				 "lines have the time when they were read, %s",
 				 RS_COUNT_OF(lines.moves, "time"));
 }
 
@@ -234,8 +228,8 @@ static struct rs_error *sbuf_report(void *state, bool *partial)
 		any |= result.rings > 0;
 		if (result.rings > 1)
 			rs_record_remark(s->common,
-					 "%s: its writer began anew %s; each ring is a stream of "
-					 "its own",
+					 "%s: its writer restarted %s; each ring is a separate "
+					 "stream",
 					 result.path, RS_COUNT_OF(result.rings - 1, "time"));
 		if (result.runs && !result.error)
 			continue;
@@ -265,7 +259,7 @@ const struct rs_record_kind rs_record_sbuf = {
 	.argp = &argp,
 	.uses = RS_RECORD_BUFFER | RS_RECORD_POLL | RS_RECORD_CPUS,
 	.urgent = true,
-	.is_wanted = is_wanted,
+	.is_selected = is_selected,
 	.check = check,
 	.open = sbuf_open,
 	.attach = sbuf_attach,

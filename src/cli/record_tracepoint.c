@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside record --tracepoint: any of the host kernel's tracepoints, through perf's rings. */
+/* ringside record --tracepoint: records any tracepoints of the host's kernel, through perf's
+ * rings. */
 #include "base/count.h"
 #include "cli/record.h"
+#include "cli/shared.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "record/port.h"
 #include "live/tracepoint.h"
 
-/* The command's only one; zero at first. */
+/* The only session of the process; zero at first. */
 static struct tracepoint {
 	const char *globs[RS_TRACEPOINT_GLOBS_MAX];
 	uint32_t n_globs;
 	struct rs_tracepoints *session;
 	struct rs_recorder *recorder;
 	struct rs_clock clock;
-	uint32_t n_threads; /* that the recorder has */
+	uint32_t n_threads; /* known to the recorder */
 } the_tracepoint;
 
-#define MANY 50 /* tracepoints: closing them takes seconds */
+#define MANY 50 /* number of tracepoints from which closing takes seconds */
 
 enum { KEY_TRACEPOINT = 768 };
 
 static const struct argp_option options[] = {
 	{ "tracepoint", KEY_TRACEPOINT, "SYSTEM:EVENT", 0,
-	  "Tracepoints of the host's kernel, as in sched:sched_switch or 'block:*'; may be given "
-	  "again",
+	  "Record tracepoints of the host's kernel, as in sched:sched_switch or 'block:*'; may be "
+	  "repeated",
 	  1 },
 	{ 0 },
 };
@@ -34,21 +38,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct tracepoint *t = state->input;
 
-	switch (key) {
-	case KEY_TRACEPOINT:
-		if (t->n_globs == RS_TRACEPOINT_GLOBS_MAX)
-			argp_error(state, "more than %u of --tracepoint", RS_TRACEPOINT_GLOBS_MAX);
-		t->globs[t->n_globs++] = text;
-		break;
-	default:
+	if (key != KEY_TRACEPOINT)
 		return ARGP_ERR_UNKNOWN;
-	}
+	rs_cli_append(state, "--tracepoint", text, t->globs, &t->n_globs, RS_TRACEPOINT_GLOBS_MAX);
 	return 0;
 }
 
 static const struct argp argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
-static bool is_wanted(const void *state)
+static bool is_selected(const void *state)
 {
 	const struct tracepoint *t = state;
 
@@ -83,7 +81,7 @@ static struct rs_error *tracepoint_attach(void *state, struct rs_recorder *recor
 	return err;
 }
 
-/* Gives the recorder the threads that were found since the last poll. */
+/* Passes the threads that were found since the last poll to the recorder. */
 static struct rs_error *tracepoint_poll(void *state)
 {
 	struct tracepoint *t = state;
@@ -106,6 +104,19 @@ static struct rs_error *tracepoint_gate(void *state, bool open)
 	return err || open ? err : tracepoint_poll(t);
 }
 
+/* Appends the number of lost changes of threads to a summary. */
+static void names_lost_add(const struct rs_tracepoints *session, char text[RS_RECORD_WHY_MAX])
+{
+	uint64_t lost = rs_tracepoints_names_lost(session);
+	size_t len = strlen(text);
+
+	if (lost)
+		snprintf(text + len, RS_RECORD_WHY_MAX - len,
+			 " (%" PRIu64 " forks, renames and exits of threads lost: some names are "
+			 "unknown)",
+			 lost);
+}
+
 static void tracepoint_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 {
 	const struct tracepoint *t = state;
@@ -114,7 +125,8 @@ static void tracepoint_sum(const void *state, char text[RS_RECORD_WHY_MAX])
 
 	if (refused)
 		snprintf(text + len, RS_RECORD_WHY_MAX - (size_t)len,
-			 " (%u more match, which perf does not give out)", refused);
+			 " (%u other matches are not available to perf)", refused);
+	names_lost_add(t->session, text);
 }
 
 static void tracepoint_sum_json(const void *state, struct rs_json *json)
@@ -125,17 +137,18 @@ static void tracepoint_sum_json(const void *state, struct rs_json *json)
 	rs_json_unsigned(rs_json_key(json, "tracepoints"),
 			 rs_tracepoints_count(t->session, &refused));
 	rs_json_unsigned(rs_json_key(json, "tracepoints_refused"), refused);
+	rs_json_unsigned(rs_json_key(json, "names_lost"), rs_tracepoints_names_lost(t->session));
 }
 
-/* The kernel waits until no CPU is in any probe of a tracepoint, for one after the other. */
+/* The kernel waits, for each tracepoint in turn, until no CPU executes one of its probes. */
 static bool tracepoint_closes_slowly(const void *state, char why[RS_RECORD_WHY_MAX])
 {
 	const struct tracepoint *t = state;
 	uint32_t refused, n = rs_tracepoints_count(t->session, &refused);
 
 	snprintf(why, RS_RECORD_WHY_MAX,
-		 "the trace is complete; the kernel releases %s one after the other, "
-		 "which can take half a minute",
+		 "the trace is complete; the kernel releases %s one by one, which can take half a "
+		 "minute",
 		 RS_COUNT_OF(n, "tracepoint"));
 	return n >= MANY;
 }
@@ -152,7 +165,7 @@ const struct rs_record_kind rs_record_tracepoint = {
 	.state = &the_tracepoint,
 	.argp = &argp,
 	.uses = RS_RECORD_BUFFER | RS_RECORD_POLL | RS_RECORD_CPUS,
-	.is_wanted = is_wanted,
+	.is_selected = is_selected,
 	.open = tracepoint_open,
 	.attach = tracepoint_attach,
 	.gate = tracepoint_gate,

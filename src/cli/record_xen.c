@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside record --xen: the trace of the Xen that this dom0 runs on. */
+/* ringside record --xen: records the trace of the Xen that this dom0 runs on. */
 #include "base/count.h"
 #include "cli/record.h"
 #include "cli/shared.h"
@@ -9,7 +9,7 @@
 
 #include "live/record_xen.h"
 
-/* The command's only one; zero at first. */
+/* The only session of the process; zero at first. */
 static struct xen {
 	struct rs_cli_xen options;
 	const struct rs_record_common *common;
@@ -22,11 +22,11 @@ static struct xen {
 enum { KEY_CLASSES = 1024 };
 
 static const struct argp_option options[] = {
-	{ "xen", RS_CLI_FLAG(struct xen, options.wanted), NULL, 0,
-	  "The trace of the Xen that this dom0 runs on", 1 },
+	{ "xen", RS_CLI_FLAG(struct xen, options.selected), NULL, 0,
+	  "Record the trace of the Xen that this dom0 runs on", 1 },
 	{ "classes", KEY_CLASSES, "LIST", 0,
-	  "With --xen: only these classes of events, as in sched,hvm, or a mask, as in 0x8f000 "
-	  "(all)",
+	  "With --xen: record only these classes of events, as in sched,hvm, or a mask, as in "
+	  "0x8f000 (all)",
 	  3 },
 	{ 0 },
 };
@@ -43,11 +43,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static const struct argp argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
-static bool is_wanted(const void *state)
+static bool is_selected(const void *state)
 {
 	const struct xen *x = state;
 
-	return x->options.wanted;
+	return x->options.selected;
 }
 
 static void check(const void *state, const struct argp_state *argp_state,
@@ -55,9 +55,9 @@ static void check(const void *state, const struct argp_state *argp_state,
 {
 	const struct xen *x = state;
 
-	if (!x->options.wanted && x->options.mask)
-		argp_error(argp_state, "--classes goes with --xen");
-	if (x->options.wanted)
+	if (!x->options.selected && x->options.mask)
+		argp_error(argp_state, "--classes requires --xen");
+	if (x->options.selected)
 		rs_cli_xen_check_poll(argp_state, common->poll_ns);
 }
 
@@ -143,7 +143,7 @@ const struct rs_record_kind rs_record_xen = {
 	.state = &the_xen,
 	.argp = &argp,
 	.uses = RS_RECORD_BUFFER | RS_RECORD_POLL | RS_RECORD_CPUS,
-	.is_wanted = is_wanted,
+	.is_selected = is_selected,
 	.check = check,
 	.open = xen_open,
 	.attach = xen_attach,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs the recorder over the chosen sources until it is stopped. */
+/* Runs the recorder over the selected sources until it is stopped. */
 #include "cli/recording.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static struct rs_error *gates_open(struct rs_cli_recording *r)
 {
 	struct rs_error *err = NULL;
 
-	/* A gate that failed may be half open; gates_shut() shuts it with the others. */
+	/* A gate that failed may be partly open; gates_shut() closes it with the others. */
 	while (!err && r->n_gates < r->n_kinds) {
 		err = r->kinds[r->n_gates]->gate(r->kinds[r->n_gates]->state, true);
 		r->n_gates++;
@@ -75,7 +75,7 @@ static struct rs_error *begin(struct rs_cli_recording *r)
 		recorder.urgent |= r->kinds[i]->urgent;
 	if (!err)
 		err = kinds_open(r);
-	if (!err) /* before the recorder's threads are made */
+	if (!err) /* before the recorder's threads are created */
 		err = rs_cli_confine(RS_CONFINE_COLLECTOR);
 	if (!err)
 		err = rs_clock_host(&r->clock);
@@ -151,7 +151,7 @@ static struct rs_error *wait_for_end(struct rs_cli_recording *r)
 
 /* ---- end ---------------------------------------------------------------------------------- */
 
-/* Writes what each kind says about the sources of its records. */
+/* Writes each kind's description of its sources. */
 static void describe_sources(const struct rs_cli_recording *r, char text[SOURCES_MAX])
 {
 	char *at = text;
@@ -198,7 +198,7 @@ static struct rs_error *summary(struct rs_cli_recording *r, const struct rs_reco
 
 	describe_sources(r, text);
 	if (r->common->flight_ns)
-		rs_record_remark(r->common, "%u written; %s of %s went by in %.1f s, %llu lost",
+		rs_record_remark(r->common, "%u written; observed %s of %s in %.1f s, %llu lost",
 				 r->flight.n_written, RS_COUNT_OF(sum->records, "record"), text,
 				 seconds, (unsigned long long)sum->lost);
 	else
@@ -208,7 +208,8 @@ static struct rs_error *summary(struct rs_cli_recording *r, const struct rs_reco
 	return r->common->json ? rs_cli_json_print(put_summary, &ended) : NULL;
 }
 
-/* Ends what has begun, and reports it. err: the error that ended the recording, or NULL. */
+/* Ends the started parts, and reports the result. err: the error that ended the recording, or
+ * NULL. */
 static struct rs_error *end(struct rs_cli_recording *r, struct rs_error *err)
 {
 	struct rs_recorder_summary sum = { 0 };
@@ -220,7 +221,7 @@ static struct rs_error *end(struct rs_cli_recording *r, struct rs_error *err)
 	err = rs_error_first(err, rs_recorder_close(r->recorder, &sum));
 	if (r->began_ns)
 		err = rs_error_first(err, summary(r, &sum, seconds));
-	/* A flight recorder's losses count only in what it has written. */
+	/* Losses of a flight recorder count only if they are in a written directory. */
 	r->partial |= r->common->flight_ns ? r->flight.partial : sum.lost != 0;
 	for (uint32_t i = 0; i < r->n_open; i++) {
 		const struct rs_record_kind *kind = r->kinds[i];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The verbs below `replay`: each a file replay_<name>.c with one function and a row in
+/* The verbs below `replay`. Each is a file replay_<name>.c with one function, and a row in
  * cmd_replay.c. */
 #ifndef RS_CLI_REPLAY_H
 #define RS_CLI_REPLAY_H
 
-/* argv[0] is "replay NAME"; the rest is its own. Each returns an enum rs_exit. */
+/* argv[0] is "replay NAME". Each function returns an enum rs_exit. */
 int replay_diff(int argc, char **argv);
+int replay_distortion(int argc, char **argv);
 int replay_gdb(int argc, char **argv);
 int replay_record(int argc, char **argv);
 int replay_profile(int argc, char **argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Serves a debugger at a place of a replay. */
+/* Serves a debugger at a position of a replay. */
 #include "cli/replay_debugger.h"
 
 #include <stdio.h>
@@ -7,13 +7,13 @@
 #include "cli/cli.h"
 #include "replay/ram.h"
 
-/* Tells what the threads are, whenever that changes. */
+/* Reports what gdb's threads are, whenever that changes. */
 static void notice(void *ctx, bool known, const char *why)
 {
 	const struct rs_cli_debugger *c = ctx;
 
 	if (!known)
-		fprintf(stderr, "ringside %s: the only thread is the processor here: %s\n", c->verb,
+		fprintf(stderr, "ringside %s: the only thread is the processor: %s\n", c->verb,
 			why);
 	else if (!c->quiet)
 		fprintf(stderr, "ringside %s: threads are the tasks of the guest's Linux here\n",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `replay gdb` and `replay seek --gdb` share: serving a debugger at a place of a replay. */
+/* Serves a debugger at a position of a replay, for `replay gdb` and `replay seek --gdb`. */
 #ifndef RS_CLI_REPLAY_DEBUGGER_H
 #define RS_CLI_REPLAY_DEBUGGER_H
 
@@ -11,8 +11,8 @@ struct rs_cli_debugger {
 	bool kernel_frames; /* as in struct rs_debugger_options */
 };
 
-/* Serves a debugger on the machine that rs_seek_run() has stopped, until the debugger leaves.
- * Prints where it can connect, and whether the guest's tasks are known. */
+/* Serves a debugger on the machine that rs_seek_run() has stopped, until the debugger disconnects.
+ * Prints the address to connect to, and whether the guest's tasks are known. */
 struct rs_error *rs_cli_debugger_serve(const struct rs_cli_debugger *c, struct rs_seek *at);
 
 #endif

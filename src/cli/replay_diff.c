@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside replay diff: shows where two recordings part. */
+/* ringside replay diff: shows where two recordings diverge. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -21,25 +21,23 @@ struct diff_arguments {
 
 static const struct argp_option options[] = {
 	{ "logs", RS_CLI_FLAG(struct diff_arguments, logs), NULL, 0,
-	  "Compare the logs; do not replay", 1 },
+	  "Compare only the logs, without replays", 1 },
 	{ "binary", RS_CLI_TEXT(struct diff_arguments, binary), "PROGRAM[@0xBASE]", 0,
-	  "Name the function where they part: of this program of the guest's, or its vmlinux", 1 },
+	  "Name the function where they diverge, by this program of the guest or its vmlinux", 1 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Say where two recordings part, and what differs there.\v"
-	"What made them is compared first: kernel, initramfs, arguments, QEMU. Then their logs, "
-	"each "
-	"kind of event apart. Then both are replayed side by side: the instruction up to which "
-	"all registers, all RAM and the console are the same is found by halves, from snapshots; "
-	"and what differs after it is shown.\n\n"
+	"Show where two recordings diverge, and what differs there.\v"
+	"diff first compares the machines (kernel, initramfs, arguments, QEMU), then the logs, "
+	"each kind of event separately. Then it replays both side by side: a binary search over "
+	"snapshots finds the last instruction at which all registers, all RAM and the console are "
+	"the same, and diff shows what differs after it.\n\n"
 	"Two recordings of one guest diverge where its clock is first read, unless both have the "
-	"same --date. With it, their logs still contain the host's clock and the moment at which "
-	"the "
-	"recording was ended, which the guest does not see: the guests are compared by what they "
-	"did, as far as both recordings go.\n\n"
-	"Exit codes: 0 the same; 1 they part, or failed; 2 usage error; 3 one is not what was "
+	"same --date. Even with one date, the logs differ in the host's clock and in the end of "
+	"each recording, which the guests cannot observe. The guests are then compared up to the "
+	"end of the shorter recording.\n\n"
+	"Exit codes: 0 the same; 1 they diverge, or failed; 2 usage error; 3 one is not what was "
 	"recorded.\n\n"
 	"Examples:\n"
 	"  ringside replay diff good bad\n"
@@ -57,12 +55,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG:
 		if (a->directories[1])
-			argp_error(state, "expected two recordings");
+			argp_error(state, "expected only two recordings");
 		a->directories[a->directories[0] ? 1 : 0] = text;
 		break;
 	case ARGP_KEY_END:
 		if (!a->directories[1])
-			argp_error(state, "which two recordings?");
+			argp_error(state, "expected two recordings");
 		break;
 	default:
 		return rs_cli_store(options, key, text, state);
@@ -93,7 +91,7 @@ static struct rs_error *compare(struct diff_arguments *a, struct rs_diff *d)
 		.progress = show_progress,
 		.ctx = a,
 	};
-	/* Without a replay it only reads what others may have made. */
+	/* Without a replay, it only reads files, which other users may have written. */
 	struct rs_error *err = rs_cli_confine(a->logs ? RS_CONFINE_READER : RS_CONFINE_REPLAYER);
 
 	if (!err)
@@ -101,7 +99,7 @@ static struct rs_error *compare(struct diff_arguments *a, struct rs_diff *d)
 	if (a->shows)
 		fputs("\r\033[K", stderr);
 	if (d->refused)
-		rs_cli_say("replay diff", rs_error_text(d->refused));
+		rs_cli_message("replay diff", rs_error_text(d->refused));
 	return err;
 }
 

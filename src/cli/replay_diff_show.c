@@ -94,13 +94,13 @@ static void show_registers(const struct rs_parting *p)
 			printf("  %-16s 0x%" PRIx64 " and 0x%" PRIx64 "\n", name, one, other);
 	}
 	if (p->raw)
-		printf("  of the other registers (x87, SSE) some differ\n");
+		printf("  some other registers (x87, SSE) differ\n");
 }
 
-/* Prints the events of both logs at the instruction where the machines part. */
+/* Prints the events of both logs at the instruction where the machines diverge. */
 static void show_events_there(const struct rs_diff *d)
 {
-	static const char *const which[] = { "log of the first", "of the second" };
+	static const char *const which[] = { "log of the first", "log of the second" };
 
 	for (int i = 0; i < 2; i++) {
 		struct rs_rr_event events[EVENTS_SHOWN];
@@ -110,14 +110,15 @@ static void show_events_there(const struct rs_diff *d)
 		for (uint32_t k = 0; k < n && k < EVENTS_SHOWN; k++)
 			show_event(d, which[i], &events[k]);
 		if (!n)
-			printf("  %-16s has no event there\n", which[i]);
+			printf("  %-16s no event there\n", which[i]);
 		if (n > EVENTS_SHOWN)
 			printf("  %-16s and %s more\n", which[i],
 			       RS_COUNT_OF(n - EVENTS_SHOWN, "event"));
 	}
 }
 
-/* The function where they part: of the kernel's, or of the program, where that is executed. */
+/* Writes the function where the machines diverge: of the kernel, or of the program if it executes
+ * there. Returns whether it is known. */
 static bool name_place(const struct rs_diff *d, char symbol[RS_SYMBOL_TEXT_MAX])
 {
 	const struct rs_parting *p = &d->states;
@@ -136,16 +137,17 @@ static void show_states(const struct rs_diff *d)
 		printf("states    not compared\n");
 		return;
 	}
-	printf("states    %s at instruction %" PRIu64 " (%s)",
-	       p->parted ? "the same" : "the same still", p->same, moment(d, p->same, when));
+	printf("states    the same at instruction %" PRIu64 " (%s)", p->same,
+	       moment(d, p->same, when));
 	if (!p->parted) {
-		printf(", the last that both have; %" PRIu64 " places compared\n", p->looked);
+		printf(", the last one of both recordings; %" PRIu64 " places compared\n",
+		       p->looked);
 		return;
 	}
 	printf(", DIFFER at the next; %" PRIu64 " places compared\n", p->looked);
 	name_place(d, symbol);
 	printf("  %-16s 0x%" PRIx64 "%s%s, privilege level %u, stack at 0x%" PRIx64
-	       ": what is done next there differs\n",
+	       "; its effects differ\n",
 	       "instruction at", p->before.rip, symbol[0] ? " " : "", symbol,
 	       p->before.cs & CPL_MASK, p->before.gpr[7]);
 	show_events_there(d);
@@ -170,7 +172,7 @@ static void show_consoles(const struct rs_diff *d)
 	printf("  first   %s\n  second  %s\n", c->text[0], c->text[1]);
 }
 
-/* Explains why recordings of the same behaviour differ, and why guests part at their clocks. */
+/* Explains why recordings of the same behaviour differ, and why guests diverge at their clocks. */
 static void show_guests(const struct rs_diff *d)
 {
 	const char *dates[2] = { d->two[0].date, d->two[1].date };
@@ -178,15 +180,16 @@ static void show_guests(const struct rs_diff *d)
 	char texts[2][RS_MOMENT_TEXT_MAX];
 
 	if (d->states.parted && dates[0] && dates[1] && strcmp(dates[0], dates[1]) != 0)
-		printf("dates     DIFFER: %s and %s; with one --date for both, their clocks do "
-		       "not\n",
+		printf("dates     DIFFER: %s and %s; with one --date for both, their clocks are "
+		       "the same\n",
 		       dates[0], dates[1]);
 	if (!rs_diff_same(d) || rs_diff_identical(d))
 		return;
-	printf("guests    the same as far as both go, to instruction %" PRIu64 " (%s)\n",
+	printf("guests    the same up to the end of the shorter recording, instruction %" PRIu64
+	       " (%s)\n",
 	       d->states.same, moment(d, d->states.same, texts[0]));
-	printf("  what else differs is the host's: its clocks, and when it ended "
-	       "the recording,\n  of the first at %s, of the second at %s%s\n",
+	printf("  other differences are the host's: its clocks, and the ends of the recordings,\n"
+	       "  of the first at %s, of the second at %s%s\n",
 	       moment(d, d->two[0].icount, texts[0]), moment(d, d->two[1].icount, texts[1]),
 	       d->console.differs ? longer ? "; the second wrote more" : "; the first wrote more"
 				  : "");

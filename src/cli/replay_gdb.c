@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside replay gdb: serves a debugger, to which each task of the guest is a thread. */
+/* ringside replay gdb: serves a debugger on a replay, with each task of the guest as a thread. */
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -22,26 +22,25 @@ enum { KEY_AT = 256, KEY_LISTEN, KEY_KERNEL };
 
 static const struct argp_option options[] = {
 	{ "at", KEY_AT, "TIME", 0,
-	  "Begin at this time of the guest, or of its kernel's clock, as in dmesg:2.570288; the "
-	  "default is the end of the recording",
+	  "Begin at this guest time, or time of its kernel's clock, as in dmesg:2.570288 (the end "
+	  "of the recording)",
 	  1 },
 	{ "listen", KEY_LISTEN, "ADDRESS", 0,
-	  "Serve the debugger at unix:PATH, or at :PORT or HOST:PORT of the loopback interface; "
-	  "the "
-	  "default is a free port",
+	  "Serve the debugger at unix:PATH, or at :PORT or HOST:PORT of the loopback interface (a "
+	  "free port)",
 	  2 },
 	{ "kernel-frames", KEY_KERNEL, NULL, 0,
-	  "Show where a task that waits is in the kernel, instead of in its program", 2 },
+	  "Show the stack of a waiting task in the kernel, instead of in its program", 2 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Serve gdb on a replay. Each task of the guest is a thread.\v"
 	"The replay stops at --at and waits for one debugger of the same user. In gdb, 'info "
-	"threads' lists the guest's tasks, found in its memory by the kernel's own symbols and "
-	"types; a Linux kernel for x86-64 is needed, and no file of it. Backtraces of tasks that "
-	"wait, breakpoints, watchpoints, reverse-step and reverse-continue work. The replay ends "
-	"when gdb disconnects.\n\n"
+	"threads' lists the guest's tasks, found in its memory by the kernel's symbols and types. "
+	"This needs a Linux kernel for x86-64, but no file of it. Backtraces of waiting tasks, "
+	"breakpoints, watchpoints, reverse-step and reverse-continue work. The replay ends when "
+	"gdb disconnects.\n\n"
 	"Exit codes: 0 done; 1 failed; 2 usage error; 3 the recording is damaged.\n\n"
 	"Examples:\n"
 	"  ringside replay gdb rec\n"
@@ -72,7 +71,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->seek.directory = text;
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which recording?");
+		argp_error(state, "no recording given");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -19,43 +19,43 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "REC", RS_CLI_TEXT(struct replay_guest, of.directory),
-	  "The directory to write, new or empty", 1 },
+	  "Write this directory, which must be new or empty", 1 },
 	{ "kernel", RS_CLI_TEXT(struct replay_guest, of.kernel), "FILE", 0,
-	  "The guest's Linux kernel (the newest in /boot)", 2 },
-	{ "initrd", RS_CLI_TEXT(struct replay_guest, of.initrd), "FILE", 0, "The guest's initramfs",
+	  "Boot this Linux kernel (the newest in /boot)", 2 },
+	{ "initrd", RS_CLI_TEXT(struct replay_guest, of.initrd), "FILE", 0,
+	  "Boot with this "
+	  "initramfs",
 	  2 },
 	{ "guest-dir", RS_CLI_TEXT(struct replay_guest, of.programs), "DIR", 0,
-	  "A directory that becomes the guest's root, with the libraries that its programs need",
-	  2 },
+	  "Make this directory the guest's root, and add the libraries that its programs need", 2 },
 	{ "exec", RS_CLI_TEXT(struct replay_guest, of.exec), "CMD", 0,
-	  "A command that the guest runs before it powers off", 2 },
+	  "Run this command in the guest, then power it off", 2 },
 	{ "append", RS_CLI_TEXT(struct replay_guest, of.append), "ARGS", 0,
-	  "Kernel arguments, behind those that keep the log small", 2 },
+	  "Append these kernel arguments to those that keep the log small", 2 },
 	{ "disk", RS_CLI_TEXT(struct replay_guest, of.disk), "IMAGE", 0,
-	  "A raw image, of which the guest's IDE disk is a copy; the guest's writes are discarded "
-	  "when it ends",
+	  "Use a copy of this raw image as the guest's IDE disk; the guest's writes are discarded "
+	  "at its end",
 	  2 },
-	{ "memory", KEY_MEMORY, "MIB", 0, "The guest's RAM (256)", 2 },
+	{ "memory", KEY_MEMORY, "MIB", 0, "Give the guest this much RAM, in MiB (256)", 2 },
 	{ "date", RS_CLI_TEXT(struct replay_guest, of.date), "DATE", 0,
-	  "The date at which the guest's clock begins, as in 2026-01-31T12:00:00 (the host's date)",
+	  "Start the guest's clock at this date, as in 2026-01-31T12:00:00 (the host's date)", 2 },
+	{ "shift", KEY_SHIFT, "N", 0, "Count 2^N ns of guest time per instruction, 0 to 10 (1)",
 	  2 },
-	{ "shift", KEY_SHIFT, "N", 0,
-	  "An instruction takes 2^N ns of the guest's time, 0 to 10 (1)", 2 },
 	{ 0 },
 };
 
 static void check(const struct rs_replay_guest *g, const struct argp_state *state)
 {
 	if (!g->directory)
-		argp_error(state, "into which folder? -o REC");
+		argp_error(state, "no output directory given: -o REC");
 	if (g->exec && !g->programs)
-		argp_error(state, "where is the program? --guest-dir DIR");
+		argp_error(state, "--exec requires --guest-dir DIR");
 	if (g->date && !rs_arguments_is_date(g->date))
 		argp_error(state, "--date '%s': expected a date as 2026-01-31T12:00:00", g->date);
 	if (g->snapshot && g->date)
-		argp_error(state, "--snapshot has the guest's clock: leave out --date");
+		argp_error(state, "--snapshot sets the guest's clock: leave out --date");
 	if (g->snapshot && g->n_words)
-		argp_error(state, "--snapshot has the whole machine: leave out QEMU's arguments");
+		argp_error(state, "--snapshot sets the whole machine: leave out QEMU's arguments");
 }
 
 /* Keeps QEMU's arguments. --help among them prints the verb's help. */
@@ -88,7 +88,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (text[0] != '-')
 			argp_error(state,
-				   "'%s': the folder goes behind -o, QEMU's arguments behind --",
+				   "'%s': put the output directory after -o, and QEMU's arguments "
+				   "after --",
 				   text);
 		parse_rest(g, state);
 		break;

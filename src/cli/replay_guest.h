@@ -19,7 +19,7 @@ struct replay_guest {
 /* A child of a command's argp, whose input is a struct replay_guest. */
 extern const struct argp replay_guest_argp;
 
-/* Makes the guest's folder, and says what was packed. verb: for that message. */
+/* Packs the guest's folder, and prints what was packed. verb: the verb in that message. */
 struct rs_error *replay_guest_make(struct replay_guest *guest, const char *verb,
 				   struct rs_recording *made);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside replay record: records a guest in QEMU, and may replay it with a program's probes. */
+/* ringside replay record: records a guest in QEMU, and replays it with a program's probes if one is
+ * given. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@
 
 struct record_arguments {
 	struct replay_guest guest;
-	struct rs_cli_program program; /* for the replay after the recording; or none */
+	struct rs_cli_program program; /* for the replay after the recording; optional */
 	struct rs_making_limits limits;
 	bool json;
 };
@@ -31,7 +32,7 @@ static const struct argp_option options[] = {
 	{ "snapshot", RS_CLI_TEXT(struct record_arguments, guest.of.snapshot), "SNAP", 0,
 	  "Begin with the running guest that `ringside replay snapshot` saved", 2 },
 	{ "time", RS_CLI_SECONDS(struct record_arguments, limits.guest_ns), "TIME", 0,
-	  "End after this much of the guest's time", 3 },
+	  "End after this much guest time", 3 },
 	{ "max-time", 0, NULL, OPTION_ALIAS, NULL, 3 },
 	{ "size", KEY_SIZE, "SIZE", 0, "End when the log reaches this size, with K, M or G", 3 },
 	{ "max-size", 0, NULL, OPTION_ALIAS, NULL, 3 },
@@ -44,18 +45,18 @@ static const struct argp_child children[] = { { &replay_guest_argp, 0, NULL, 0 }
 					      { 0 } };
 
 static const char doc[] =
-	"Boot a guest, and record what was not deterministic.\v"
+	"Boot a guest, and record its nondeterministic input.\v"
 	"The machine is QEMU's pc under TCG with one processor, RAM, a serial port, whose output "
-	"goes to REC/console, and with --disk an IDE disk. QEMU's own arguments may follow --; "
-	"those that would not replay are refused, with the reason. The recording ends when the "
-	"guest powers off or resets, at Ctrl-C, or at a limit; it is valid in each case. With -n "
-	"or -s, ringside then replays it with this program's probes, as ringside replay run "
+	"goes to REC/console, and with --disk an IDE disk. QEMU's arguments may follow --; those "
+	"that would not replay are refused, with the reason. The recording ends when the guest "
+	"powers off or resets, at Ctrl-C, or at a limit; it is valid in each case. With -n or -s, "
+	"the recording is then replayed with this program's probes, as ringside replay run "
 	"does.\n\n"
 	"Examples:\n"
 	"  ringside replay record -o rec --kernel vmlinuz --initrd initrd.gz --append quiet\n"
 	"  ringside replay record -o rec --guest-dir programs --exec 'sort big.txt'\n"
-	"  ringside replay record -o rec --guest-dir programs --exec 'sort big.txt' "
-	"-n 'guest:timer::1ms /args.cpl == 3/ { @[reg(\"rip\")] = count(); }'\n"
+	"  ringside replay record -o rec --guest-dir programs --exec 'sort big.txt' -n "
+	"'guest:timer::1ms /args.cpl == 3/ { @[reg(\"rip\")] = count(); }'\n"
 	"  ringside replay record -o rec -- -m 512 -kernel vmlinuz -drive file=a.img,format=raw\n"
 	"  ringside replay record -o rec --snapshot snap --time 10s\n";
 
@@ -95,7 +96,7 @@ static void progress(const struct rs_making *making)
 		rs_moment_text(rs_making_guest_ns(making), text), (double)making->log_bytes / 1e3);
 }
 
-/* Calls put() for each file of the recording, with its size. */
+/* Calls put() with each file of the recording and its size. */
 static void for_each_file(const struct rs_making *making,
 			  void (*put)(void *ctx, const char *name, uint64_t bytes), void *ctx)
 {
@@ -167,12 +168,12 @@ static int run_program(const struct record_arguments *a)
 
 	if (a->guest.quiet && run.program.options.n < RS_CLI_WORDS_MAX)
 		run.program.options.at[run.program.options.n++] = "quiet";
-	rs_cli_stop = false; /* Ctrl-C ended the recording; another one is the replay's */
+	rs_cli_stop = false; /* Ctrl-C ended the recording; another one ends the replay */
 	rs_cli_catch_stop();
 	return rs_script_run(&run);
 }
 
-/* Records the guest. The summary also follows a failure of QEMU. */
+/* Records the guest, and prints the summary even if QEMU fails. */
 static struct rs_error *record(struct record_arguments *a, struct rs_making *making)
 {
 	struct rs_error *err = rs_cli_confine(RS_CONFINE_REPLAYER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside replay run: a program's probes in a replay. */
+/* ringside replay run: runs a D program's probes in a replay. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -10,25 +10,25 @@
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "TRACE", RS_CLI_TEXT(struct rs_script_run, replay.trace),
-	  "Keep what fired in this trace directory", 2 },
+	  "Write the probes that fired to this trace directory", 2 },
 	{ "list", 'l', NULL, RS_CLI_FLAG(struct rs_script_run, list),
-	  "List the probes that it matches, with their arguments", 5 },
+	  "List the probes that the program matches, with their arguments", 5 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Replay a recording with a program's probes.\v"
-	"The machine stands still while a clause runs, and goes on as if nothing had been. ARG are "
+	"Replay a recording with the probes of a D program.\v"
+	"The machine is stopped while a clause runs, and continues undisturbed. Each ARG is one of "
 	"the program's $1, $2, ... Probes: guest:timer::N(us|ms|s|insns), guest:addr:0xADDR:exec, "
 	"guest:mem:0xADDR:read, write and read|write; of a Linux guest "
 	"guest:kernel:FUNCTION:entry, return and +BYTES, guest:syscall:NAME:entry and return, "
 	"guest:sched::switch; of --binary PROGRAM guest:PROGRAM:FUNCTION:entry, return and +BYTES, "
-	"guest:usdt:PROVIDER:NAME and guest:assert:FILE:LINE. pid, tid, execname and curthread "
-	"are of the guest's thread. In them uregs[R_RAX], reg(\"cr3\"), "
-	"copyin(), copyinstr(), copyinphys(), *(int *)address. Guest time is the count of "
-	"instructions: no caches, no pipelines. ringside-d(7) is the language.\n"
-	"With --live the same probes stop a machine that runs, which sees that: how far its clock "
-	"came behind is measured and told.\n\n"
+	"guest:usdt:PROVIDER:NAME and guest:assert:FILE:LINE. pid, tid, execname and curthread are "
+	"those of the guest's thread. Clauses can read uregs[R_RAX], reg(\"cr3\"), copyin(), "
+	"copyinstr(), copyinphys() and *(int *)address. Guest time is the count of instructions, "
+	"without the effects of caches and pipelines. ringside-d(7) describes the language.\n"
+	"With --live, the same probes stop a running machine. Its clock loses that time; the loss "
+	"is measured and printed.\n\n"
 	"Examples:\n"
 	"  ringside replay run rec -n 'guest:timer::1ms { @[args.cpl] = count(); }'\n"
 	"  ringside replay run rec -n 'guest:addr:0x401136:exec { trace(copyinstr(uregs[R_RDI])); "
@@ -37,6 +37,7 @@ static const char doc[] =
 	"count(); }'\n"
 	"  ringside replay run rec -o trace -s probes.d\n"
 	"  ringside replay run rec --binary program\n"
+	"  ringside replay run rec --guest-rings -o trace\n"
 	"  ringside replay run --live=localhost:1234 --to 10s -n 'guest:timer::10ms { "
 	"@[reg(\"rip\")] = count(); }'\n";
 
@@ -57,12 +58,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 				text);
 		break;
 	case ARGP_KEY_END:
-		if (!rs_cli_program_given(&a->program) && !a->replay.binary)
-			argp_error(state, "with which probes: -n 'PROGRAM', -s FILE, or --binary?");
+		if (!rs_cli_program_given(&a->program) && !a->replay.n_binaries &&
+		    !a->replay.options.rings)
+			argp_error(state, "no probes given: -n 'PROGRAM', -s FILE, --binary, or "
+					  "--guest-rings?");
 		break;
 	case ARGP_KEY_NO_ARGS:
 		if (!rs_script_replay_attaches(&a->replay))
-			argp_error(state, "which recording?");
+			argp_error(state, "no recording given");
 		break;
 	default:
 		return rs_cli_store(options, key, text, state);
@@ -73,7 +76,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 int replay_run(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { &rs_cli_program_argp, 0, NULL, 0 },
-						      { &rs_cli_program_said_argp, 0, NULL, 0 },
+						      { &rs_cli_program_output_argp, 0, NULL, 0 },
 						      { &rs_script_replay_argp, 0, NULL, 0 },
 						      { 0 } };
 	static const struct argp argp = { options, parse,    "REC [ARG...]\n--live=GDB [ARG...]",
@@ -91,7 +94,8 @@ int replay_run(int argc, char **argv)
 	err = rs_cli_confine(RS_CONFINE_REPLAYER);
 	if (err)
 		return rs_cli_fail("replay run", err);
-	if (!rs_cli_program_given(&a.program)) { /* its assertions alone, which are reported */
+	/* Without a program: only assertions, which are reported, or the guest's records. */
+	if (!rs_cli_program_given(&a.program)) {
 		a.program.programs.at[a.program.programs.n++] = "BEGIN { }";
 		a.program.options.at[a.program.options.n++] = "quiet";
 	}

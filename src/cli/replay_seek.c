@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ringside replay seek: replays to a time, or back from there to where a probe last fired, and
- * serves a debugger there, which can go on or back.
+ * serves a debugger there, which can step forward and back.
  *
  *	|--s----s----s--|  --to; s: a snapshot to go back by
  *	         |<-----|  --back
@@ -35,30 +35,29 @@ enum { KEY_TO = 256 };
 
 static const struct argp_option options[] = {
 	{ "to", KEY_TO, "TIME", 0,
-	  "To this time of the guest's, or of its kernel's clock, as in dmesg:2.570288; the "
-	  "recording's end",
+	  "Replay to this guest time, or time of its kernel's clock, as in dmesg:2.570288 (the "
+	  "recording's end)",
 	  1 },
 	{ "back", RS_CLI_TEXT(struct seek_arguments, seek.back), "PROBE", 0,
-	  "And back from there to where this was last met: guest:addr:0xADDR:exec, "
+	  "Then go back to where this probe last fired: guest:addr:0xADDR:exec, "
 	  "guest:mem:0xADDR:write, read or read|write",
 	  1 },
 	{ "gdb", RS_CLI_TEXT(struct seek_arguments, seek.gdb), "ADDRESS", 0,
-	  "Serve a debugger of your own user's there: unix:PATH, or :PORT on the loopback "
-	  "interface",
+	  "Serve a debugger of the same user there: unix:PATH, or :PORT on the loopback interface",
 	  2 },
 	{ "binary", RS_CLI_TEXT(struct seek_arguments, seek.binary), "PROGRAM[@0xBASE]", 0,
-	  "Name the function: of this program of the guest's, or its vmlinux", 2 },
+	  "Name the function, by this program of the guest or its vmlinux", 2 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Replay to a place, forth or back, and say what the machine is there.\v"
-	"Without --back it stands at --to; with it where the probe was last met before: of memory, "
-	"after the instruction that accessed it. It prints the instruction, the time and the "
-	"registers. With "
-	"--gdb a debugger may have the machine then, which steps, goes on and goes back "
-	"(reverse-stepi, reverse-continue) through the recording; when it goes, all ends.\n\n"
-	"Exit codes: 0 it is there; 1 the probe was not met before, or failed; 2 usage error.\n\n"
+	"Replay to a position, forward or backward, and print the machine's state there.\v"
+	"Without --back, the position is --to; with --back, it is where the probe last fired "
+	"before --to. For a memory probe, it is after the instruction that accessed the memory. "
+	"seek prints the instruction, the time and the registers. With --gdb a debugger can then "
+	"attach, which steps, continues and goes back (reverse-stepi, reverse-continue) through "
+	"the recording; seek ends when it disconnects.\n\n"
+	"Exit codes: 0 done; 1 the probe did not fire before, or failed; 2 usage error.\n\n"
 	"Examples:\n"
 	"  ringside replay seek --to 1.5s rec\n"
 	"  ringside replay seek --back guest:mem:0x4a7340:write --binary program rec\n"
@@ -83,7 +82,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		a->seek.directory = text;
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which recording?");
+		argp_error(state, "no recording given");
 		break;
 	default:
 		return rs_cli_store(options, key, text, state);
@@ -96,7 +95,7 @@ struct seek {
 	struct rs_seek at;
 };
 
-/* ---- what is there ------------------------------------------------------------------------ */
+/* ---- output ------------------------------------------------------------------------------- */
 
 static void show_text(const struct seek *s)
 {
@@ -105,7 +104,7 @@ static void show_text(const struct seek *s)
 	char text[RS_MOMENT_TEXT_MAX];
 
 	if (s->a->seek.back && !s->at.found)
-		printf("%s was not met before\n", s->a->seek.back);
+		printf("%s did not fire before\n", s->a->seek.back);
 	printf("instruction %" PRIu64 ", %s of the guest's time, at 0x%" PRIx64
 	       "%s%s, privilege level %u\n",
 	       s->at.icount, rs_moment_text(rs_seek_guest_ns(&s->at, s->at.icount), text),
@@ -152,7 +151,7 @@ static void show_progress(void *ctx, bool back, uint64_t guest_ns)
 			rs_moment_text(guest_ns, text));
 }
 
-/* Replays to the place, and prints it. */
+/* Replays to the position, and prints it. */
 static struct rs_error *seek_and_show(struct seek *s)
 {
 	struct rs_error *err = rs_seek_run(&s->at);

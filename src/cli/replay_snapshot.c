@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside replay snapshot: runs a guest, without recording it, to where recordings are to begin,
- * and saves its whole state there.
+ * ringside replay snapshot: runs a guest, without recording it, to the point where recordings will
+ * begin, and saves its whole state there.
  */
 #include "cli/cli.h"
 
@@ -22,7 +22,7 @@ struct snapshot {
 
 static const struct argp_option options[] = {
 	{ "when", RS_CLI_TEXT(struct snapshot, when.text), "TEXT", 0,
-	  "Take the snapshot when this text is on the guest's console", 3 },
+	  "Take the snapshot when the guest's console has this text", 3 },
 	{ "time", RS_CLI_SECONDS(struct snapshot, when.time_ns), "TIME", 0,
 	  "Take the snapshot at this time of the guest's clock, in seconds", 3 },
 	{ 0 },
@@ -31,10 +31,10 @@ static const struct argp_option options[] = {
 static const struct argp_child children[] = { { &replay_guest_argp, 0, NULL, 0 }, { 0 } };
 
 static const char doc[] =
-	"Run a guest, and save its state where recordings are to begin.\v"
+	"Run a guest, and save its state, from which recordings can begin.\v"
 	"The snapshot is taken when the console has a text, at a time, or at Ctrl-C, whichever "
 	"comes first; then the guest ends. Any number of recordings can begin with the snapshot: "
-	"ringside replay record --snapshot REC. The guest can have no disk.\n\n"
+	"ringside replay record --snapshot SNAP. The guest cannot have a disk.\n\n"
 	"Examples:\n"
 	"  ringside replay snapshot -o snap --kernel vmlinuz --initrd initrd.gz --when 'login:'\n"
 	"  ringside replay record -o rec --snapshot snap --time 10s\n";

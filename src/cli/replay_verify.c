@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ringside replay verify: proves that a replay does what was recorded, observed or not. */
+/* ringside replay verify: proves that a replay equals the recording, probed or not. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -19,14 +19,14 @@
 #include "replay/verify.h"
 
 #define POINTS	       8
-#define SAMPLES	       1000 /* where no program is given */
+#define SAMPLES	       1000 /* the default without a program */
 #define POINTS_MAX     1000
 #define JOBS_MAX       64
 #define BYTES	       4096
 #define LIVE_BYTES_MAX (UINT64_C(1) << 20)
-#define LIVE_PIECE     (UINT64_C(32) << 10) /* what a clause may have of memory */
-#define LIVE_FROM      (UINT64_C(1) << 20)  /* RAM, in each machine that is recorded */
-#define GUESTS_END     "the guest's end"    /* replay_record.c: why it ended, and its status */
+#define LIVE_PIECE     (UINT64_C(32) << 10) /* the most memory that a clause may read */
+#define LIVE_FROM      (UINT64_C(1) << 20)  /* an address of RAM in each recorded machine */
+#define GUESTS_END     "the guest's end"    /* replay_record.c: the reason of the end */
 
 struct verify_arguments {
 	const char *directory;
@@ -34,8 +34,7 @@ struct verify_arguments {
 	struct rs_script_replay replay;
 	uint64_t points, samples, bytes, jobs;
 	struct rs_moments times;
-	bool shows, quiet, json,
-		live; /* live: the same probes on the machine booted anew, besides */
+	bool shows, quiet, json, live; /* live: also probe the machine, booted again */
 };
 
 /* ---- arguments ---------------------------------------------------------------------------- */
@@ -45,28 +44,27 @@ enum { KEY_POINTS = 256, KEY_SAMPLES, KEY_BYTES };
 static const struct argp_option options[] = {
 	{ "points", KEY_POINTS, "N", 0, "Compare states at this many instructions (8)", 1 },
 	{ "samples", KEY_SAMPLES, "N", 0,
-	  "Stop the second replay so often, and read registers, stack and memory; 1000, or none "
-	  "with a program",
+	  "Stop the second replay this often, and read registers, stack and memory (1000, or 0 "
+	  "with a program)",
 	  1 },
 	{ "bytes", KEY_BYTES, "SIZE", 0,
-	  "With --samples: read this much memory at each, with K or M (4K)", 1 },
+	  "With --samples: read this much memory at each stop, with K or M (4K)", 1 },
 	{ "jobs", 'J', "N", 0,
-	  "Replay N segments side by side when looked at, each from a snapshot; 1", 2 },
+	  "In the probed replay: replay N segments in parallel, each from a snapshot (1)", 2 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Prove that a replay does what was recorded, looked at or not.\v"
-	"Replays twice: once left alone, once stopped at --samples instructions to read, or by the "
-	"probes of a program, as replay run has them, whose words go nowhere. At "
-	"--points instructions all registers and all RAM are hashed; hashes and the guest's "
-	"console must be the same in both, and the console the same as the recorded one: its "
-	"beginning, with --to, or when the recording was cut by a kill. With --live the "
-	"recording's "
-	"machine is booted besides, and the same probes stop it while it runs: how far its clock "
-	"comes behind by that is shown beside.\n\n"
-	"Exit codes: 0 the same; 1 not, or failed; 2 usage error.\n\n"
-	"Example:\n"
+	"Prove that a replay equals the recording, probed or not.\v"
+	"verify replays twice: once without probes, and once with stops at --samples instructions "
+	"to read, or with the probes of a program, as in replay run; the program's output is "
+	"discarded. At --points instructions, all registers and all RAM are hashed. The hashes and "
+	"the guest's console must be the same in both replays, and the console must equal the "
+	"recorded one, or its beginning, with --to or if the recorder was killed. With --live, the "
+	"recording's machine is also booted, and the same probes stop it while it runs; the delay "
+	"of its clock is shown for comparison.\n\n"
+	"Exit codes: 0 the same; 1 different, or failed; 2 usage error.\n\n"
+	"Examples:\n"
 	"  ringside replay verify rec --samples 10000 --bytes 1M\n"
 	"  ringside replay verify rec --from 2s --to 3s --jobs 2\n"
 	"  ringside replay verify rec -n 'guest:timer::100us { tracemem(copyin(uregs[R_RSP], 64), "
@@ -106,12 +104,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			rs_cli_word_add(state, &a->program.args, text);
 		break;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which recording?");
+		argp_error(state, "no recording given");
 		break;
 	case ARGP_KEY_END:
 		if (rs_script_replay_attaches(&a->replay))
 			argp_error(state,
-				   "--live boots the recording's machine here: leave out the GDB");
+				   "--live boots the recording's machine here: leave out GDB");
 		if (a->replay.live && a->bytes > LIVE_BYTES_MAX)
 			argp_error(state, "--live reads at most 1M at a stop");
 		a->live = a->replay.live;
@@ -125,32 +123,18 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 /* ---- with a program's probes -------------------------------------------------------------- */
 
-/* Replays a part with the program's probes, as rs_verify_run() asks. */
+/* Replays a part with the program's probes; a callback of rs_verify_run(). */
 static struct rs_error *replay_program(void *ctx, const struct rs_verify_part *part,
 				       uint64_t *fired, uint64_t *errors)
 {
 	const struct verify_arguments *a = ctx;
-	struct rs_script_replay replay = a->replay;
-	struct rs_error *err;
 
-	replay.times.from.ns = part->from_ns;
-	replay.times.to.ns = part->to_ns;
-	replay.options.like = part->like;
-	replay.options.begin = part->begin;
-	replay.options.console = part->console;
-	replay.options.pauses = part->pauses;
-	err = rs_script_replay_open(&replay, a->directory);
-	if (!err) {
-		err = rs_script_quiet_run(&replay, &a->program, errors);
-		*fired += rs_replay_source_counts(replay.source).fired;
-	}
-	rs_script_replay_close(&replay);
-	return err;
+	return rs_script_quiet_part(a->replay, a->directory, &a->program, part, fired, errors);
 }
 
-/* ---- the result --------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------- */
 
-/* What the probes did to a machine that ran, with --live. */
+/* The effect of the probes on a running machine, with --live. */
 struct live_verdict {
 	struct rs_distortion distortion;
 	char text[RS_DISTORTION_BYTES];
@@ -166,7 +150,7 @@ static void show_text(const struct verdict *verdict)
 {
 	const struct rs_verified *v = &verdict->v;
 
-	printf("%-16s %-32s %-32s\n", "INSTRUCTION", "LEFT ALONE", "LOOKED AT");
+	printf("%-16s %-32s %-32s\n", "INSTRUCTION", "NOT PROBED", "PROBED");
 	for (uint64_t i = 0; i < v->points; i++) {
 		const struct rs_state_hash *a = &v->alone[i], *b = &v->observed[i];
 
@@ -182,11 +166,11 @@ static void show_text(const struct verdict *verdict)
 	if (rs_cli_program_given(&verdict->a->program))
 		printf(", %" PRIu64 " probes that fired (%" PRIu64 " errors)", v->fired, v->errors);
 	putchar('\n');
-	printf("console, %s: %s; %s as recorded\n", RS_COUNT_OF(v->console_bytes, "byte"),
-	       v->same_console ? "the same" : "DIFFERS",
+	printf("console (%s): %s in both replays; %s as recorded\n",
+	       RS_COUNT_OF(v->console_bytes, "byte"), v->same_console ? "the same" : "DIFFERS",
 	       v->same_as_recorded ? "the same" : "NOT the same");
 	if (verdict->a->live)
-		printf("replayed: %s; live, by the same probes: %s\n",
+		printf("replayed: %s; live, with the same probes: %s\n",
 		       v->same_points == v->points ? "the guest's clock is 0 s behind"
 						   : "the guest DIFFERS",
 		       verdict->live.text);
@@ -235,9 +219,10 @@ static void put_verdict(struct rs_json *json, const void *about)
 		put_live(json, &verdict->live.distortion);
 }
 
-/* ---- beside it, live ---------------------------------------------------------------------- */
+/* ---- the live machine --------------------------------------------------------------------- */
 
-/* Returns the samples as a program, whose timers read as much as often, or NULL without memory. */
+/* Returns a program whose timers read as much and as often as the samples, or NULL if out of
+ * memory. */
 static char *samples_program(const struct verify_arguments *a, const struct rs_recording *recording)
 {
 	uint64_t ns = recording->icount << recording->shift, at = 0, left = a->bytes;
@@ -265,8 +250,8 @@ static char *samples_program(const struct verify_arguments *a, const struct rs_r
 	return NULL;
 }
 
-/* Boots the recording's machine anew, with the same probes, to the guest's end or for the recorded
- * time, and measures what the probes do to it. */
+/* Boots the recording's machine again, with the same probes, until the guest ends or for the
+ * recorded time, and measures the effect of the probes. */
 static struct rs_error *measure_live(const struct verify_arguments *a,
 				     const struct rs_recording *recording, struct live_verdict *v)
 {
@@ -302,7 +287,7 @@ static struct rs_error *measure_live(const struct verify_arguments *a,
 
 /* ---- the verb ----------------------------------------------------------------------------- */
 
-/* Makes stamps of the guest's clock its time, which the recording knows. */
+/* Converts stamps of the guest's kernel clock to guest time, by the recording. */
 static struct rs_error *find_times(struct verify_arguments *a, const struct rs_recording *recording)
 {
 	struct rs_error *err = rs_moment_find(recording, &a->times.from);
@@ -317,7 +302,7 @@ static void show_progress(void *ctx, bool observed, double part)
 	const struct verify_arguments *a = ctx;
 
 	if (a->shows)
-		fprintf(stderr, "\r\033[K%s: %.0f %%", observed ? "looked at" : "left alone",
+		fprintf(stderr, "\r\033[K%s: %.0f %%", observed ? "probed" : "not probed",
 			100 * part);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the reports share: their arguments, the way from an input to a sink, remarks, the status. */
+/* The common part of the reports: arguments, the run of an input into a sink, remarks, the exit
+ * status. */
 #include "cli/report.h"
 
 #include <stdarg.h>
@@ -35,7 +36,7 @@ int rs_report_main(const struct argp *argp, int argc, char **argv, struct rs_rep
 	struct rs_error *err;
 	char verb[64];
 
-	snprintf(verb, sizeof(verb), "%s", argv[0]); /* argp's parser gives argv[0] another */
+	snprintf(verb, sizeof(verb), "%s", argv[0]); /* argp's parser changes argv[0] */
 	report->verb = verb;
 	report->name = verb + strlen("report ");
 	rs_query_init(&report->query);
@@ -76,7 +77,7 @@ void rs_report_remark(const struct rs_report *report, const char *format, ...)
 		return;
 	va_start(args, format);
 	if (vasprintf(&text, format, args) >= 0)
-		rs_cli_say(report->verb, text);
+		rs_cli_message(report->verb, text);
 	va_end(args);
 	free(text);
 }

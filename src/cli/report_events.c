@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside report events: which events a trace has, by probe.
+ * ringside report events: counts a trace's events by probe.
  *
  *	trace -> source -> events -> a table
  */
@@ -12,8 +12,8 @@
 #include "view/events.h"
 
 static const char doc[] =
-	"Show which events a trace has: how many of each probe, their share and rate, and the "
-	"times of the first and the last.\v"
+	"Count a trace's events by probe, with their share and rate, and the times of the first "
+	"and the last event.\v"
 	"TRACE is a trace directory, or a file or directory that import can read. Several TRACEs "
 	"are merged on one timeline.\n\n"
 	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but records were lost or the trace "
@@ -55,11 +55,11 @@ static struct rs_error *show(struct rs_report *report, struct rs_input *input)
 		err = rs_events_print(&a->show, &events);
 	if (!err && !events.count)
 		rs_report_remark(report, "no event of %s is selected", a->show.trace);
-	rs_report_lacks(report,
-			(struct rs_cli_loss[]){ { events.lost, "record", "lost" },
-						{ events.refused, "event",
-						  "of more probes than there is room for" } },
-			2);
+	rs_report_lacks(
+		report,
+		(struct rs_cli_loss[]){ { events.lost, "record", "lost" },
+					{ events.refused, "event", "dropped for lack of room" } },
+		2);
 	rs_events_sink_destroy(sink);
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside report exits: what the verb exits shows of a live host, of a trace.
+ * ringside report exits: shows the tables of the verb exits for a trace.
  *
  *	trace -> source -> exits sink -> the same tables
  */
@@ -16,8 +16,8 @@ enum { OPT_BY = 256 };
 
 static const struct argp_option options[] = {
 	{ "by", OPT_BY, "KEY,...", 0,
-	  "Print the table that exists for every kind of trace, with a row for each reason and "
-	  "each cpu, vm or vcpu; 'reason' alone adds them up",
+	  "Print the table that all kinds of traces have, with a row for each reason and each cpu, "
+	  "vm or vcpu; only 'reason' sums over these",
 	  1 },
 	{ 0 },
 };
@@ -76,7 +76,7 @@ static struct rs_error *print_long(void *ctx, const struct rs_exits_long *exit)
 	return rs_exits_print_long(show, exit);
 }
 
-/* Returns an error for a selected process, thread or vCPU that the trace does not have. */
+/* Returns an error if the trace lacks a selected process, thread or vCPU. */
 static struct rs_error *check_choice(const struct rs_exits_show *show, const struct rs_exits *exits)
 {
 	const struct rs_exits_choice *c = &show->choice;
@@ -93,16 +93,16 @@ static struct rs_error *check_choice(const struct rs_exits_show *show, const str
 				       c->pid);
 	case RS_EXITS_PID:
 	case RS_EXITS_PID_TIDS:
-		return rs_error_create(RS_FAILED, "%s: it has no vCPU of process %d", show->trace,
+		return rs_error_create(RS_FAILED, "%s has no vCPU of process %d", show->trace,
 				       c->pid);
 	case RS_EXITS_TID:
-		return rs_error_create(RS_FAILED, "%s: thread %d is no vCPU in it", show->trace,
+		return rs_error_create(RS_FAILED, "%s: thread %d is not a vCPU there", show->trace,
 				       c->tid);
 	case RS_EXITS_TIDS:
-		return rs_error_create(RS_FAILED, "%s: none of these threads is a vCPU in it",
+		return rs_error_create(RS_FAILED, "%s: none of these threads is a vCPU there",
 				       show->trace);
 	case RS_EXITS_VM:
-		return rs_error_create(RS_FAILED, "%s: it has no VM '%s'", show->trace, c->vm);
+		return rs_error_create(RS_FAILED, "%s has no VM '%s'", show->trace, c->vm);
 	case RS_EXITS_ALL:
 		break;
 	}
@@ -141,12 +141,12 @@ static struct rs_error *print(struct arguments *a, struct rs_sink *sink)
 	remark_nothing(a, &exits);
 	if (rs_cli_exits_losses(a->report.verb, &exits)) {
 		a->report.code = RS_EXIT_PARTIAL;
-		return NULL; /* what is missing can't add up */
+		return NULL; /* with losses, times do not add up */
 	}
 	return rs_exits_check(&exits, RS_CLI_SCHED_SLACK_NS);
 }
 
-/* Returns whether options ask for times. The tally of a VMM's trace has them, too. */
+/* Returns whether options select times. The tally of a VMM's trace also has times. */
 static bool latency_options(const struct rs_cli_exits *e)
 {
 	return e->show.latency || e->show.causes;
@@ -165,8 +165,8 @@ static struct rs_error *show_xen(struct arguments *a, const struct rs_input *inp
 
 	if (kvm_options(&a->exits) || latency_options(&a->exits))
 		return rs_error_create(RS_USAGE,
-				       "%s: of a Xen trace, exits are shown by domain and vCPU, "
-				       "with --from, --to, --interval, --json or --csv",
+				       "%s: for a Xen trace, exits are shown by domain and vCPU; "
+				       "only --from, --to, --interval, --json and --csv apply",
 				       path);
 	return rs_report_xen(&a->report, input,
 			     &(struct rs_xen_show){ .fd = a->exits.show.fd,
@@ -177,20 +177,20 @@ static struct rs_error *show_xen(struct arguments *a, const struct rs_input *inp
 						    .interval_ns = (int64_t)a->interval.ns });
 }
 
-/* Reports traces that are neither KVM's nor Xen's, and any trace with --by. */
+/* Reports traces of neither KVM nor Xen, and any trace with --by. */
 static struct rs_error *show_tally(struct arguments *a, const struct rs_input *input)
 {
 	const char *path = a->report.input.path;
 
 	if (kvm_options(&a->exits) || (latency_options(&a->exits) && !rs_report_has(input, "vmm")))
 		return rs_error_create(RS_USAGE,
-				       "%s: with --by, and of traces that are not KVM's, exits are "
-				       "shown with --from, --to, --json or --csv",
+				       "%s: with --by, and for traces other than KVM's, only "
+				       "--from, --to, --json and --csv apply",
 				       path);
 	if (a->exits.show.causes)
 		rs_report_remark(&a->report,
-				 "%s: --detail shows what the exits of KVM traces were about; this "
-				 "table is by reason",
+				 "%s: --detail shows the causes of exits in KVM traces; this table "
+				 "is by reason",
 				 path);
 	return rs_report_tally(&a->report, input,
 			       &(struct rs_tally_show){ .fd = a->exits.show.fd,
@@ -212,7 +212,7 @@ static struct rs_error *show_kvm(struct arguments *a, const struct rs_input *inp
 	struct rs_sink *sink = NULL;
 	struct rs_error *err = rs_exits_sink_create(&o, &sink);
 
-	if (!err && o.than_ns) /* above the long exits, which come first */
+	if (!err && o.than_ns) /* the header precedes the long exits, which are printed first */
 		err = rs_exits_banner(&a->exits.show, 0);
 	if (!err) {
 		a->report.query = *rs_exits_query(sink);
@@ -226,8 +226,8 @@ static struct rs_error *show_kvm(struct arguments *a, const struct rs_input *inp
 	return err;
 }
 
-/* Returns whether the tally reports the trace. A trace of neither kind gets KVM's tables, which are
- * empty. */
+/* Returns whether the tally reports the trace. A trace of no known kind gets KVM's tables, which
+ * are empty. */
 static bool is_tallied(const struct arguments *a, const struct rs_input *input)
 {
 	if (a->is_by)
@@ -246,7 +246,7 @@ static struct rs_error *show(struct rs_report *report, struct rs_input *input)
 	if (!a->is_by && rs_input_is_xen(input))
 		return show_xen(a, input);
 	if (a->interval.ns)
-		return rs_error_create(RS_USAGE, "%s: --interval is for traces of Xen",
+		return rs_error_create(RS_USAGE, "%s: --interval requires a Xen trace",
 				       report->input.path);
 	return is_tallied(a, input) ? show_tally(a, input) : show_kvm(a, input);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside report memory: what programs and guests allocated, from where, and what they never
- * freed.
+ * ringside report memory: shows what programs and guests allocated, by call stack, and what they
+ * never freed.
  *
  *	trace -> source -> heap --> profile -> tables, or a flame graph
  *			     |	      ^
@@ -25,21 +25,22 @@ enum { OPT_BY = 256, OPT_TOP, OPT_FLAME, OPT_DIFF };
 
 static const struct argp_option options[] = {
 	{ "by", OPT_BY, "peak|live|bytes|allocations", 0,
-	  "Show the stacks first that had the most bytes live at the peak (peak, the default), or "
-	  "at the end (live), or allocated the most bytes or most often",
+	  "Sort the stacks by live bytes at the peak (peak, the default) or at the end (live), or "
+	  "by allocated bytes or number of allocations",
 	  2 },
-	{ "top", OPT_TOP, "N", 0, "Show so many stacks (20); 0 shows all", 2 },
-	{ "flame", OPT_FLAME, "FILE", 0, "Also write a flame graph of --by to this new file (SVG)",
+	{ "top", OPT_TOP, "N", 0, "Show this many stacks (20); 0: all", 2 },
+	{ "flame", OPT_FLAME, "FILE", 0,
+	  "Also write a flame graph of the value of --by to this "
+	  "new file (SVG)",
 	  2 },
 	{ "diff", OPT_DIFF, NULL, 0,
-	  "Compare two traces: show what the second has more of than the first, by stack", 2 },
+	  "Compare two traces: show the increase from the first to the second, by stack", 2 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Show what the programs and guests of a trace allocated: live bytes over time, what was "
-	"live "
-	"at the peak and at the end, and how long allocations lived, by call stack.\v"
+	"live at the peak and at the end, and how long allocations lived, by call stack.\v"
 	"TRACE is a trace directory whose program or guest records its allocations "
 	"(ringside_memory(3)), or a file that import can read. Functions are named by the binaries "
 	"that the trace names, or by --binary.\n\n"
@@ -114,7 +115,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		if (a->diff && a->report.input.n != 2)
 			argp_error(state, "--diff compares two traces");
 		if (a->diff && a->flame)
-			argp_error(state, "--flame shows one trace, without --diff");
+			argp_error(state, "--flame and --diff exclude each other");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -122,7 +123,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* What a trace came to. */
+/* The result of a trace. */
 struct one {
 	struct rs_sink *sink;
 	struct rs_heap heap;
@@ -173,7 +174,7 @@ static struct rs_error *print(struct arguments *a, struct one *one)
 	return NULL;
 }
 
-/* Reads each of the two traces, the one after the other, and compares them. */
+/* Reads the two traces, one after the other, and compares them. */
 static struct rs_error *compare(struct arguments *a)
 {
 	struct rs_input inputs[2] = { 0 };

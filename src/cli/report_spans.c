@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside report spans: how often the spans of a trace occurred and how long they lasted, by name
- * or as a call tree; for a guest, how much of it was spent in the VMM.
+ * ringside report spans: shows how often the spans of a trace occurred and how long they lasted, by
+ * name or as a call tree; for a guest, also the time in the VMM.
  *
  *	trace -> source -> spans -> a table, a tree, or a flame graph
  */
@@ -33,10 +33,9 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Show how often the spans of a trace occurred and how long they lasted. For spans of a "
-	"guest "
-	"whose exits are in the trace, the time is split into the guest's own, calls of the host, "
-	"and other exits.\v"
-	"A span is what RS_SPAN() or RS_FUNCTION() enclose, or a function that was compiled with "
+	"guest whose exits are in the trace, the time is split into that of the guest, of calls of "
+	"the host, and of other exits.\v"
+	"A span is code that RS_SPAN() or RS_FUNCTION() encloses, or a function compiled with "
 	"-finstrument-functions. TRACE is a trace directory, or a file or directory that import "
 	"can read. Several TRACEs are merged on one timeline.\n\n"
 	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but records were lost or the trace "
@@ -65,7 +64,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* Reports spans that have no duration. */
+/* Reports spans without a duration. */
 static void remarks(struct rs_report *report, const struct rs_spans *spans)
 {
 	if (!spans->n_rows)
@@ -75,7 +74,7 @@ static void remarks(struct rs_report *report, const struct rs_spans *spans)
 	if (spans->unbegun)
 		rs_report_remark(report, "%" PRIu64 " spans have no begin", spans->unbegun);
 	if (spans->too_deep)
-		rs_report_remark(report, "%" PRIu64 " spans within %u others are left out",
+		rs_report_remark(report, "%" PRIu64 " spans nested deeper than %u are skipped",
 				 spans->too_deep, RS_SPANS_DEPTH_MAX);
 	rs_report_lacks(report, &(struct rs_cli_loss){ spans->lost, "record", "lost" }, 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside report cpu, and exits and interrupts of any trace, by reason, vCPU and CPU.
+ * ringside report cpu, and the exits and interrupts of any trace, by reason, vCPU and CPU.
  *
  *	trace -> source -> tally -> a table
  */
@@ -16,25 +16,24 @@
 enum { OPT_BY = 256, OPT_CPUS };
 
 static const struct argp_option options[] = {
-	{ "cpus", OPT_CPUS, "LIST", 0, "Only what these host CPUs saw, as in 0-3,7", 1 },
-	{ "by", OPT_BY, "KEY,...", 0, "Show rows of each cpu, vm or vcpu apart (of all together)",
+	{ "cpus", OPT_CPUS, "LIST", 0, "Count only events on these host CPUs, as in 0-3,7", 1 },
+	{ "by", OPT_BY, "KEY,...", 0,
+	  "Show separate rows for each cpu, vm or vcpu (one row for "
+	  "all)",
 	  1 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Of a trace of ACRN, KVM, Xen or a VMM: how long each vCPU ran on each physical CPU (cpu); "
-	"which interrupts arrived, and how long their handlers ran (interrupts). Of Xen's files, "
-	"interrupts has a table of its own unless --by is given.\v"
-	"TRACE is a trace directory, or a file or directory that import knows; several are one, on "
-	"one timeline. Times are cycles "
-	"alone where the frequency of the TSC is neither in the trace nor given by --freq. Of "
-	"interrupts, instead of TRACE, --xen is the Xen that this dom0 runs on, with the options "
-	"of "
-	"report sched.\n\n"
+	"For a trace of ACRN, KVM, Xen or a VMM, show how long each vCPU ran on each physical CPU "
+	"(cpu), or which interrupts arrived and how long their handlers ran (interrupts). For "
+	"Xen's files without --by, interrupts prints Xen's table.\v"
+	"TRACE is a trace directory, or a file or directory that import reads. Several TRACEs are "
+	"merged on one timeline. Times are in cycles if the frequency of the TSC is neither in the "
+	"trace nor given by --freq. interrupts --xen reads the Xen that this dom0 runs on instead "
+	"of a TRACE, with the options of report sched.\n\n"
 	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but records were lost or the trace "
-	"is "
-	"damaged.\n\n"
+	"is damaged.\n\n"
 	"Examples:\n"
 	"  ringside report cpu --freq 1881600000 acrntrace/20261121-101112\n"
 	"  ringside report interrupts --by cpu --csv trace\n";
@@ -127,13 +126,13 @@ static struct rs_error *print(struct rs_report *report, struct rs_sink *sink,
 	for (size_t i = 0; i < tally.n_rows; i++)
 		any |= tally.rows[i].kind == show->kind;
 	if (!any)
-		rs_report_remark(report, "%s has nothing of this", show->trace);
+		rs_report_remark(report, "%s has no event for this report", show->trace);
 	rs_report_lacks(
 		report,
-		(struct rs_cli_loss[]){ { tally.lost, "record", "lost" },
-					{ tally.contradictions, "switch",
-					  "from a thread that did not have the CPU" },
-					{ tally.refused, "count", "dropped for lack of room" } },
+		(struct rs_cli_loss[]){
+			{ tally.lost, "record", "lost" },
+			{ tally.contradictions, "switch", "of a thread that was not on the CPU" },
+			{ tally.refused, "count", "dropped for lack of room" } },
 		3);
 	return NULL;
 }
@@ -160,7 +159,7 @@ static struct rs_error *show(struct rs_report *report, struct rs_input *input)
 	a->show.trace = report->input.path;
 	if (a->show.kind == RS_TALLY_INTERRUPTS && rs_input_is_xen(input) && !a->show.is_by)
 		return rs_report_xen(
-			report, input, /* Xen's own table of interrupts */
+			report, input, /* Xen's table of interrupts */
 			&(struct rs_xen_show){ .fd = a->show.fd,
 					       .form = a->show.form,
 					       .report = report->name,
@@ -169,7 +168,7 @@ static struct rs_error *show(struct rs_report *report, struct rs_input *input)
 					       .interval_ns = (int64_t)a->interval.ns });
 	if (a->interval.ns)
 		return rs_error_create(RS_USAGE,
-				       "%s: --interval is for Xen's interrupts, without --by",
+				       "%s: --interval requires a Xen trace, without --by",
 				       a->show.trace);
 	return rs_report_tally(report, input, &a->show);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ringside report volume, sched, hypercalls, interrupts, io, cr3, pm, summary: a Xen trace summed
- * up. The report exits comes here too, when its trace is one of Xen's.
+ * ringside report volume, sched, hypercalls, interrupts, io, cr3, pm, summary: summarizes a Xen
+ * trace. The report exits uses this code for a Xen trace.
  *
  *	trace, or the running Xen -> source -> Xen sink -> tables
  */
@@ -25,14 +25,15 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{ "duration", RS_CLI_SECONDS(struct arguments, duration_ns), "SEC", 0,
-	  "With --xen: stop after this time (until Ctrl-C)", 5 },
+	  "With --xen: stop after this time (default: at Ctrl-C)", 5 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Summarize a Xen trace.\v"
-	"TRACE is a file of xentrace, or a pipe with one, as /dev/stdin; or a trace directory with "
-	"Xen's events, recorded or imported. Several are one, on one timeline.\n\n"
+	"TRACE is a file of xentrace, or a pipe with its output, such as /dev/stdin, or a trace "
+	"directory with Xen's events, recorded or imported. Several TRACEs are merged on one "
+	"timeline.\n\n"
 	"Exit codes: 0 done; 1 failed, or times that do not add up; 2 usage error; 3 done, but "
 	"records were lost or the trace is damaged.\n\n"
 	"Examples:\n"
@@ -54,10 +55,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[3] = &a->interval;
 		break;
 	case ARGP_KEY_END:
-		if (a->xen.wanted && a->report.input.path)
-			argp_error(state, "--xen goes without a trace");
-		if (!a->xen.wanted && a->duration_ns)
-			argp_error(state, "--duration goes with --xen");
+		if (a->xen.selected && a->report.input.path)
+			argp_error(state, "--xen and a trace exclude each other");
+		if (!a->xen.selected && a->duration_ns)
+			argp_error(state, "--duration requires --xen");
 		break;
 	default:
 		return rs_cli_store(options, key, text, state);
@@ -68,19 +69,19 @@ static error_t parse(int key, char *text, struct argp_state *state)
 /* ---- the run -------------------------------------------------------------------------------- */
 
 /*
- * The Xen sink, and what it came to so far. Where the report is by intervals, this stands before it
- * as a sink, and takes and shows what there is at the end of each.
+ * The Xen sink and its results so far. In a report by intervals, this is a sink before it, which
+ * collects and shows the results at the end of each interval.
  */
 struct shown {
 	struct rs_sink sink;
 	struct rs_sink *xen;
 	const struct rs_xen_show *what;
 	bool begun;
-	int64_t end_ns; /* of the interval */
+	int64_t end_ns; /* start of the interval */
 	uint64_t lost, losses, refused, rows;
 };
 
-/* Shows what happened until to_ns. */
+/* Shows the results up to to_ns. */
 static struct rs_error *print(struct shown *s, int64_t to_ns, bool whole)
 {
 	struct rs_xen_result result;
@@ -104,7 +105,7 @@ static struct rs_error *interval_events(struct rs_sink *sink, const struct rs_vi
 	int64_t interval = s->what->interval_ns;
 	struct rs_error *err = NULL;
 
-	if (!s->begun && n) /* end_ns: where the first begins, at the latest */
+	if (!s->begun && n) /* end_ns: the latest begin of the first interval */
 		s->end_ns += ((views[0].ts_ns - s->end_ns) / interval + 1) * interval;
 	s->begun |= n != 0;
 	while (n && !err && !rs_cli_stop) {
@@ -128,7 +129,7 @@ static const struct rs_sink_ops interval_ops = { .name = "intervals", .events = 
 
 static void remarks(struct rs_report *report, const struct shown *s)
 {
-	/* Xen does not count the records of every loss. */
+	/* For some losses, Xen does not count the records. */
 	rs_report_lacks(
 		report,
 		(struct rs_cli_loss[]){
@@ -137,7 +138,7 @@ static void remarks(struct rs_report *report, const struct shown *s)
 			{ s->refused, "count", "dropped for lack of room" } },
 		3);
 	if (!s->rows)
-		rs_report_remark(report, "%s has nothing of this", s->what->trace);
+		rs_report_remark(report, "%s has no event for this report", s->what->trace);
 }
 
 struct rs_error *rs_report_xen(struct rs_report *report, const struct rs_input *input,
@@ -191,13 +192,13 @@ static struct rs_error *show(struct rs_report *report, struct rs_input *input)
 	a->show.kinds = rs_xen_report_kinds(report->name);
 	a->show.trace = report->input.path;
 	a->show.interval_ns = (int64_t)a->interval.ns;
-	if (!a->xen.wanted && !rs_input_is_xen(input))
+	if (!a->xen.selected && !rs_input_is_xen(input))
 		return rs_error_create(RS_USAGE, "%s: %s", a->show.trace,
-				       report->input.n > 1 ? "not each has records of Xen's"
-							   : "it has no records of Xen's");
-	if (!a->xen.wanted && a->show.kinds == 1u << RS_XEN_VOLUME && !a->show.interval_ns)
+				       report->input.n > 1 ? "not each of them has Xen's records"
+							   : "it has no records of Xen");
+	if (!a->xen.selected && a->show.kinds == 1u << RS_XEN_VOLUME && !a->show.interval_ns)
 		report->query.counts =
-			RS_COUNTS_XEN; /* a file's records are counted as it is read */
+			RS_COUNTS_XEN; /* a file's records are counted while it is read */
 	return rs_report_xen(report, input, &a->show);
 }
 

@@ -81,7 +81,7 @@ static struct rs_error *read_file(const char *path, uint8_t *to, uint32_t *bytes
 	return err;
 }
 
-/* What an argument of each type looks like. */
+/* The form of an argument of each type, for messages. */
 static const char *const expected[] = {
 	[RS_KIT_INT] = "a number of 64 bits, as in 10 or 0xa",
 	[RS_KIT_BOOL] = "true or false",
@@ -172,7 +172,7 @@ void rs_cli_value_print(FILE *to, const struct rs_kit_value *value)
 	}
 }
 
-/* JSON has no number for an infinity or what is no number. */
+/* JSON has no infinities and no NaN. */
 static void json_float(struct rs_json *json, double value)
 {
 	char text[32];

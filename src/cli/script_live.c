@@ -14,53 +14,47 @@
 enum { KEY_TRACEPOINT = 512, KEY_BUFFER, KEY_CLASSES, KEY_SBUF, KEY_CREATE };
 
 static const struct argp_option options[] = {
-	{ "kvm", RS_CLI_FLAG(struct rs_script_live, kvm), NULL, 0, "Run it live, on the host's KVM",
+	{ "kvm", RS_CLI_FLAG(struct rs_script_live, kvm), NULL, 0,
+	  "Run the program live, on the "
+	  "host's KVM",
 	  3 },
 	{ "tracepoint", KEY_TRACEPOINT, "SYSTEM:EVENT", 0,
-	  "Run it live, on tracepoints of the host's kernel, as in sched:sched_switch or "
-	  "'block:*'; "
-	  "may be given again, and beside --kvm",
+	  "Run the program live, on tracepoints of the host's kernel, as in sched:sched_switch or "
+	  "'block:*'; may be repeated, and combined with --kvm",
 	  3 },
 	{ "duration", RS_CLI_SECONDS(struct rs_script_live, duration_ns), "SEC", 0,
-	  "Live: stop after this time (until Ctrl-C)", 3 },
+	  "Live: stop after this time (default: at Ctrl-C)", 3 },
 	{ "buffer", KEY_BUFFER, "SIZE", 0, "Live: the size of each CPU's ring, with K or M (1M)",
 	  3 },
 	{ "tee", RS_CLI_TEXT(struct rs_script_live, tee), "DIR", 0,
-	  "Live: keep what the program saw in a trace directory, on which it says the same again",
+	  "Live: keep the events that the program read in a trace directory, on which the program "
+	  "prints the same",
 	  3 },
 	{ "xen", RS_CLI_FLAG(struct rs_script_live, xen), NULL, 0,
-	  "Run it live, on the Xen that this dom0 runs on", 3 },
+	  "Run the program live, on the Xen that this dom0 runs on", 3 },
 	{ "classes", KEY_CLASSES, "LIST", 0,
-	  "With --xen: only these classes of events, as in sched,hvm (all)", 3 },
+	  "With --xen: trace only these classes of events, as in sched,hvm (all)", 3 },
 	{ "sbuf", KEY_SBUF, "PATH...", 0,
-	  "Run it live, on rings of ACRN's layout that another program writes, of traces or of "
-	  "logs: devices (/dev/acrn_trace_*, /dev/acrn_hvlog_*), files, shm:NAME",
+	  "Run the program live, on rings of ACRN's layout that another program writes, of traces "
+	  "or of logs: devices (/dev/acrn_trace_*, /dev/acrn_hvlog_*), files, shm:NAME",
 	  3 },
 	{ "create", KEY_CREATE, "N", 0,
-	  "With --sbuf PATH: make N rings, PATH.0 and so on, and lend them to the programs that "
-	  "ask for rings at PATH, until the end",
+	  "With --sbuf PATH: create N rings, PATH.0 and so on, and lend them until the end to "
+	  "programs that request rings at PATH",
 	  3 },
 	{ "keep", RS_CLI_FLAG(struct rs_script_live, keep), NULL, 0,
-	  "With --sbuf: also read what the rings hold at the start, which is skipped otherwise",
+	  "With --sbuf: also read the records that the rings hold at the start, which are skipped "
+	  "by default",
 	  3 },
 	{ 0 },
 };
 
-static void add_ring(const struct argp_state *state, struct rs_script_live *live, const char *path)
-{
-	if (!*path)
-		argp_error(state, "--sbuf: which ring?");
-	if (live->n_rings == RS_SCRIPT_SBUF_MAX)
-		argp_error(state, "more than %u rings", RS_SCRIPT_SBUF_MAX);
-	live->rings[live->n_rings++] = path;
-}
-
 static void check(const struct argp_state *state, const struct rs_script_live *live)
 {
 	if (live->xen_mask && !live->xen)
-		argp_error(state, "--classes goes with --xen");
+		argp_error(state, "--classes requires --xen");
 	if (!live->n_rings && (live->keep || live->lend))
-		argp_error(state, "--create and --keep go with --sbuf");
+		argp_error(state, "--create and --keep require --sbuf");
 	if (live->lend && live->n_rings > 1)
 		argp_error(state, "--create allows only one PATH, got '%s'", live->rings[1]);
 	if (live->lend && live->buffer_bytes && live->buffer_bytes < RING_BYTES_MIN)
@@ -74,9 +68,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case KEY_TRACEPOINT:
-		if (live->n_globs == RS_TRACEPOINT_GLOBS_MAX)
-			argp_error(state, "more than %u of --tracepoint", RS_TRACEPOINT_GLOBS_MAX);
-		live->globs[live->n_globs++] = text;
+		rs_cli_append(state, "--tracepoint", text, live->globs, &live->n_globs,
+			      RS_TRACEPOINT_GLOBS_MAX);
 		break;
 	case KEY_BUFFER:
 		if (!rs_cli_read_size(text, BUFFER_MIN, BUFFER_MAX, &bytes))
@@ -87,7 +80,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		rs_cli_xen_classes(state, text, &live->xen_mask);
 		break;
 	case KEY_SBUF:
-		add_ring(state, live, text);
+		rs_cli_append(state, "--sbuf", text, live->rings, &live->n_rings,
+			      RS_SCRIPT_SBUF_MAX);
 		break;
 	case KEY_CREATE:
 		live->lend = (uint32_t)rs_cli_number(state, "--create", text, 1, RS_LEND_IDS_MAX);
@@ -109,7 +103,7 @@ struct rs_error *rs_script_live_check(const struct rs_script_live *live)
 	    (!live->duration_ns && !live->buffer_bytes && !live->tee))
 		return NULL;
 	return rs_error_create(RS_USAGE,
-			       "--duration, --buffer and --tee go with --kvm, --tracepoint, --xen "
-			       "and --sbuf, and with a program that has probes of the kernel's "
-			       "tracepoints (ftrace:SYSTEM::EVENT)");
+			       "--duration, --buffer and --tee require --kvm, --tracepoint, --xen "
+			       "or --sbuf, or a program with probes of the kernel's tracepoints "
+			       "(ftrace:SYSTEM::EVENT)");
 }

@@ -7,10 +7,10 @@
 
 #include "script/live.h"
 
-/* Child of the verb's argp; its input is a struct rs_script_live. */
+/* A child of the verb's argp; its input is a struct rs_script_live. */
 extern const struct argp rs_script_live_argp;
 
-/* Returns RS_USAGE if options of live sources are given, and there is no live source. */
+/* Returns RS_USAGE if options of live sources are given without a live source. */
 struct rs_error *rs_script_live_check(const struct rs_script_live *live);
 
 #endif

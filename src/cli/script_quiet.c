@@ -33,7 +33,8 @@ static struct rs_error *compile(struct rs_script_replay *replay,
 						    .options = program->options.at,
 						    .n_options = program->options.n,
 						    .make = rs_script_replay_make,
-						    .make_ctx = replay },
+						    .make_ctx = replay,
+						    .types = rs_script_replay_types },
 			script);
 	free(text);
 	return err;
@@ -43,6 +44,7 @@ struct rs_error *rs_script_quiet_run(struct rs_script_replay *replay,
 				     const struct rs_cli_program *program, uint64_t *errors)
 {
 	struct rs_script_io io = { .report = count_error,
+				   .guest = &replay->guest,
 				   .ctx = errors,
 				   .clock = rs_script_replay_stream(replay)->clock,
 				   .stop = replay->stop };
@@ -69,5 +71,27 @@ struct rs_error *rs_script_quiet_run(struct rs_script_replay *replay,
 	if (nowhere >= 0)
 		close(nowhere);
 	rs_script_destroy(script);
+	return err;
+}
+
+struct rs_error *rs_script_quiet_part(struct rs_script_replay replay, const char *directory,
+				      const struct rs_cli_program *program,
+				      const struct rs_verify_part *part, uint64_t *fired,
+				      uint64_t *errors)
+{
+	struct rs_error *err;
+
+	replay.times.from.ns = part->from_ns;
+	replay.times.to.ns = part->to_ns;
+	replay.options.like = part->like;
+	replay.options.begin = part->begin;
+	replay.options.console = part->console;
+	replay.options.pauses = part->pauses;
+	err = rs_script_replay_open(&replay, directory);
+	if (!err) {
+		err = rs_script_quiet_run(&replay, program, errors);
+		*fired += rs_replay_source_counts(replay.source).fired;
+	}
+	rs_script_replay_close(&replay);
 	return err;
 }

@@ -7,8 +7,8 @@
 
 #include "script/replay.h"
 
-/* Children of a verb's argp; their input is a struct rs_script_replay. The first is for verbs whose
- * times are their own. */
+/* Children of a verb's argp; their input is a struct rs_script_replay. The first is for verbs with
+ * separate options for times. */
 extern const struct argp rs_script_replay_probes_argp;
 extern const struct argp rs_script_replay_argp;
 

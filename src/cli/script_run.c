@@ -16,7 +16,7 @@
 #include "lang/bpf/push.h"
 
 #define NS_PER_SEC  INT64_C(1000000000)
-#define WAIT_NS_MAX (NS_PER_SEC / 10) /* between two looks at Ctrl-C */
+#define WAIT_NS_MAX (NS_PER_SEC / 10) /* interval of checks for Ctrl-C */
 
 /* ---- input -------------------------------------------------------------------------------- */
 
@@ -24,20 +24,22 @@
 struct schemas {
 	const struct rs_schema **at;
 	struct rs_schema **own; /* of the catalogue */
-	uint32_t n, n_own;	/* n: of what the input can give */
+	uint32_t n, n_own;	/* n: the number of the input's schemas */
 };
 
 /* Returns the index-th of the input's known streams; NULL past the last. */
 static const struct rs_stream *stream_at(const struct rs_script_run *a, uint32_t index)
 {
 	if (a->replay.source)
-		return index ? NULL : rs_script_replay_stream(&a->replay);
+		return !index	    ? rs_script_replay_stream(&a->replay)
+		       : index == 1 ? rs_script_replay_rings_stream(&a->replay)
+				    : NULL;
 	return a->opened.source ? rs_input_stream(&a->opened, index)
 				: rs_script_live_stream(&a->live, index);
 }
 
-/* Returns whether all events of the input are known, as they are not of other tools' files. */
-static bool knows_all(const struct rs_script_run *a)
+/* Returns whether all events of the input are known. Those of other tools' files are not. */
+static bool has_whole_schema(const struct rs_script_run *a)
 {
 	const struct rs_input *part;
 
@@ -87,7 +89,7 @@ static struct rs_error *schemas_find(const struct rs_script_run *a, struct schem
 	if (!schemas->at || !schemas->own)
 		return rs_error_no_memory();
 	schemas_of_input(a, schemas);
-	return schemas_of_catalogue(schemas, !knows_all(a));
+	return schemas_of_catalogue(schemas, !has_whole_schema(a));
 }
 
 static void schemas_free(struct schemas *schemas)
@@ -100,7 +102,7 @@ static void schemas_free(struct schemas *schemas)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-/* Runs ticks by the machine's own time, until exit() or Ctrl-C. */
+/* Runs ticks by this machine's time, until exit() or Ctrl-C. */
 static struct rs_error *run_alone(struct rs_script *script, struct rs_sink *sink)
 {
 	int64_t start = rs_now_ns(CLOCK_MONOTONIC), next;
@@ -134,6 +136,7 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 {
 	const struct rs_clock alone = { .wall_ns = rs_now_ns(CLOCK_REALTIME) };
 	const struct rs_script_io io = { .out = out,
+					 .guest = a->replay.source ? &a->replay.guest : NULL,
 					 .report = rs_cli_remark,
 					 .ctx = (char *)(uintptr_t)a->verb,
 					 .clock = clock_of(a, &alone),
@@ -162,7 +165,7 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 	return rs_run(a->opened.source, &query, sink, &rs_cli_stop);
 }
 
-/* ---- other things to do with a program ---------------------------------------------------- */
+/* ---- list, compile, disassemble ----------------------------------------------------------- */
 
 /* Writes a list of arguments as "(u32 vcpu, u32 reason)", or nothing. */
 static void list_arguments(const struct rs_event *event, char *text, size_t room)
@@ -200,7 +203,8 @@ static void list(const struct rs_script *script)
 	}
 }
 
-/* Returns the status of a run that succeeded: that of exit(), or that something is missing. */
+/* Returns the status of a run that succeeded: that of exit(), or RS_EXIT_PARTIAL if events were
+ * lost. */
 static int status_of(const struct rs_script_run *a, const struct rs_script *script)
 {
 	bool missing = rs_script_live_report(&a->live);
@@ -232,8 +236,9 @@ static struct rs_error *perform(struct rs_script_run *a, struct rs_script *scrip
 	if (!a->opened.source && !a->replay.source && !rs_script_live_wanted(&a->live) &&
 	    !a->disassemble && rs_script_has_events(script))
 		return rs_error_create(RS_USAGE,
-				       "the program asks for events: on which trace? (--on TRACE)");
-	if (!a->disassemble) /* what can't be is said before anything else is */
+				       "the program probes events, but no trace is given: --on "
+				       "TRACE");
+	if (!a->disassemble) /* impossible requests are reported first */
 		err = rs_script_live_prepare(&a->live, a->command);
 	if (err)
 		return err;
@@ -282,6 +287,7 @@ static struct rs_error *compile_and_run(struct rs_script_run *a, const char *tex
 			.n_options = a->program.options.n,
 			.make = a->replay.source ? rs_script_replay_make : NULL,
 			.make_ctx = &a->replay,
+			.types = a->replay.source ? rs_script_replay_types : NULL,
 		};
 
 		err = rs_script_compile(&config, &script);
@@ -293,8 +299,8 @@ static struct rs_error *compile_and_run(struct rs_script_run *a, const char *tex
 	return err;
 }
 
-/* Adds the tracepoints that the program names, unless it runs on a recorded input. Other errors of
- * the program are reported when it is compiled for its sources. */
+/* Adds the tracepoints that the program names, unless its input is recorded. The program's other
+ * errors are reported when it is compiled for its sources. */
 static void name_tracepoints(struct rs_script_run *a, const char *text, size_t len)
 {
 	const struct rs_script_config config = {
@@ -328,7 +334,7 @@ static struct rs_error *open_inputs(struct rs_script_run *a)
 	if (rs_script_replay_attaches(&a->replay))
 		return rs_script_replay_open(&a->replay, a->on.n ? a->on.at[0] : NULL);
 	if (!a->on.n && a->replay.live)
-		return rs_error_create(RS_USAGE, "--live of what? A recording, or --live=GDB");
+		return rs_error_create(RS_USAGE, "--live requires a recording, or --live=GDB");
 	if (!a->on.n)
 		return NULL;
 	if (a->on.n == 1 && rs_script_replay_is(a->on.at[0]))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options that several verbs have, one argp each. */
+/* The options that several verbs share, in one argp each. */
 #include "cli/shared.h"
 
 #include <limits.h>
@@ -41,6 +41,16 @@ error_t rs_cli_store(const struct argp_option *options, int key, const char *tex
 		return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
+}
+
+void rs_cli_append(const struct argp_state *state, const char *option, const char *text,
+		   const char **list, uint32_t *n, uint32_t max)
+{
+	if (!*text)
+		argp_error(state, "%s: its argument is empty", option);
+	if (*n == max)
+		argp_error(state, "%s: more than %u", option, max);
+	list[(*n)++] = text;
 }
 
 /* ---- --quiet, --json ---------------------------------------------------------------------- */
@@ -87,7 +97,7 @@ const struct argp rs_cli_form_argp = { form_options, parse_form, NULL, NULL, NUL
 /* ---- --vm --------------------------------------------------------------------------------- */
 
 static const struct argp_option vm_options[] = {
-	{ "vm", KEY_VM, "GLOB", 0, "Only VMs whose name matches GLOB (* ? [])", 2 },
+	{ "vm", KEY_VM, "GLOB", 0, "Select only VMs with a name that matches GLOB (* ? [])", 2 },
 	{ 0 },
 };
 
@@ -105,10 +115,10 @@ const struct argp rs_cli_vm_argp = { vm_options, parse_vm, NULL, NULL, NULL, NUL
 
 static const struct argp_option span_options[] = {
 	{ "from", KEY_FROM, "SEC", 0,
-	  "Only events from this time on, in seconds from the trace's start; a report does not "
-	  "know the state before it",
+	  "Read only events from this time on, in seconds from the trace's start; a report lacks "
+	  "the state before it",
 	  2 },
-	{ "to", KEY_TO, "SEC", 0, "Only events before this time", 2 },
+	{ "to", KEY_TO, "SEC", 0, "Read only events before this time", 2 },
 	{ 0 },
 };
 
@@ -136,7 +146,7 @@ const struct argp rs_cli_span_argp = { span_options, parse_span, NULL, NULL, NUL
 
 static const struct argp_option interval_options[] = {
 	{ "interval", KEY_INTERVAL, "SEC", 0,
-	  "Show what happened in each interval of SEC seconds, as in 2 or 500ms", 2 },
+	  "Report each interval of SEC seconds separately, as in 2 or 500ms", 2 },
 	{ 0 },
 };
 
@@ -149,7 +159,7 @@ static error_t parse_interval(int key, char *text, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	interval->ns = rs_cli_time(state, "--interval", text, NS_PER_SEC);
 	if (interval->ns < interval->min_ns)
-		argp_error(state, "--interval: at least %s",
+		argp_error(state, "--interval: expected at least %s",
 			   rs_duration_exact(interval->min_ns, min));
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of verbs that name functions. */
+/* The options of verbs that print function names. */
 #include "cli/symbols.h"
 
 #include "analyze/symbolize.h"
@@ -10,11 +10,11 @@ enum { KEY_BINARY = 0x6100 };
 
 static const struct argp_option options[] = {
 	{ "binary", KEY_BINARY, "FILE[@0xLOAD]", 0,
-	  "Name functions by this binary of the guest's, which lies at address LOAD if it is "
-	  "position independent; may be given again (those that the trace names)",
+	  "Name functions by this binary of the guest, which is loaded at LOAD if it is position "
+	  "independent; may be repeated (the binaries that the trace names)",
 	  3 },
 	{ "symfs", RS_CLI_TEXT(struct rs_cli_symbols, symfs), "DIR", 0,
-	  "Search for binaries and debug files in this folder as if it were /", 3 },
+	  "Search for binaries and debug files in this folder, as if it were /", 3 },
 	{ 0 },
 };
 
@@ -24,9 +24,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	if (key != KEY_BINARY)
 		return rs_cli_store(options, key, text, state);
-	if (symbols->n == RS_CLI_BINARIES_MAX)
-		argp_error(state, "more than %u of --binary", RS_CLI_BINARIES_MAX);
-	symbols->binaries[symbols->n++] = text;
+	rs_cli_append(state, "--binary", text, symbols->binaries, &symbols->n, RS_CLI_BINARIES_MAX);
 	return 0;
 }
 

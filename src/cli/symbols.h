@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options by which a verb finds the functions at a trace's addresses: the binaries that the
- * trace names, or that the user does.
+ * The options that select the binaries by which a verb names functions: those that the trace or the
+ * user names.
  */
 #ifndef RS_CLI_SYMBOLS_H
 #define RS_CLI_SYMBOLS_H
@@ -22,13 +22,14 @@ struct rs_cli_symbols {
 	const char *verb;
 };
 
-/* Child of a verb's argp; its input is a struct rs_cli_symbols. */
+/* A child of a verb's argp; its input is a struct rs_cli_symbols. */
 extern const struct argp rs_cli_symbols_argp;
 
-/* Opens the binaries of an input. A binary that the user named and that is wrong is an error. */
+/* Opens the binaries of an input. An invalid binary that the user named is an error. */
 struct rs_error *rs_cli_symbols_open(struct rs_cli_symbols *symbols, const struct rs_input *input,
 				     const char *verb, struct rs_profile_resolver *resolver);
-/* Reports on standard error why addresses stayed numbers. Also for one that was not opened. */
+/* Reports to standard error why addresses have no names. May be called without a successful
+ * open. */
 void rs_cli_symbols_close(struct rs_cli_symbols *symbols);
 
 #endif

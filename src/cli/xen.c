@@ -15,19 +15,20 @@
 enum { KEY_CLASSES = 1536, KEY_CPUS, KEY_BUFFER, KEY_POLL };
 
 static const struct argp_option options[] = {
-	{ "xen", RS_CLI_FLAG(struct rs_cli_xen, wanted), NULL, 0,
-	  "Instead of TRACE: the Xen that this dom0 runs on, live", 5 },
+	{ "xen", RS_CLI_FLAG(struct rs_cli_xen, selected), NULL, 0,
+	  "Instead of TRACE: read the Xen that this dom0 runs on, live", 5 },
 	{ "classes", KEY_CLASSES, "LIST", 0,
-	  "With --xen: only these classes of events, as in sched,hvm (all)", 5 },
+	  "With --xen: trace only these classes of events, as in sched,hvm (all)", 5 },
 	{ "cpus", KEY_CPUS, "LIST", 0,
-	  "With --xen: only these physical CPUs, as in 0-3,7; Xen keeps this setting afterwards",
+	  "With --xen: trace only these physical CPUs, as in 0-3,7; Xen keeps this setting "
+	  "afterwards",
 	  5 },
 	{ "buffer", KEY_BUFFER, "SIZE", 0,
-	  "With --xen: the size of Xen's buffer of each CPU, if it has none yet, with K or M "
+	  "With --xen: set the size of Xen's buffer of each CPU, if it has none yet, with K or M "
 	  "(256K)",
 	  5 },
 	{ "poll", KEY_POLL, "MS", 0,
-	  "With --xen: poll the buffers at this interval, at least 10 (100)", 5 },
+	  "With --xen: poll the buffers at this interval of at least 10 ms (100)", 5 },
 	{ 0 },
 };
 
@@ -42,7 +43,8 @@ void rs_cli_xen_classes(const struct argp_state *state, const char *text, uint32
 void rs_cli_xen_check_poll(const struct argp_state *state, uint64_t poll_ns)
 {
 	if (poll_ns && poll_ns < RS_XEN_POLL_MS_MIN * NS_PER_MS)
-		argp_error(state, "--poll: with --xen at least %u ms", RS_XEN_POLL_MS_MIN);
+		argp_error(state, "--poll: with --xen, expected at least %u ms",
+			   RS_XEN_POLL_MS_MIN);
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -63,8 +65,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		x->poll_ns = rs_cli_poll(state, text, NS_PER_MS);
 		break;
 	case ARGP_KEY_END:
-		if (!x->wanted && (x->mask || x->cpus.some || x->buffer_bytes || x->poll_ns))
-			argp_error(state, "--classes, --cpus, --buffer and --poll go with --xen");
+		if (!x->selected && (x->mask || x->cpus.some || x->buffer_bytes || x->poll_ns))
+			argp_error(state, "--classes, --cpus, --buffer and --poll require --xen");
 		rs_cli_xen_check_poll(state, x->poll_ns);
 		break;
 	default:
@@ -79,7 +81,7 @@ const struct argp rs_cli_xen_argp = { options, parse, NULL, NULL, NULL, NULL, NU
 
 static void report(void *verb, const char *text)
 {
-	rs_cli_say(verb, text);
+	rs_cli_message(verb, text);
 }
 
 struct rs_error *rs_cli_xen_open(const struct rs_cli_xen *x, const char *verb, bool quiet,

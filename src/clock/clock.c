@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Clocks as numbers: cycles to ns, guests' offsets, CLOCK_MONOTONIC. tsc.c finds the host's. */
+/* Arithmetic of clocks: cycles to ns, guests' offsets, CLOCK_MONOTONIC. tsc.c finds the host's
+ * clock. */
 #include "base/now.h"
 #include <ringside/clock.h>
 
@@ -9,10 +10,10 @@
 #include "base/duration.h"
 #include <ringside/arch.h>
 
-#define PAIRS 16 /* readings of two clocks, of which the quickest is used */
+#define PAIRS 16 /* readings of two clocks; the quickest pair is used */
 
-/* Returns an id that no clock of this process has. The one above it is for CLOCK_MONOTONIC on the
- * timeline of the clock that gets it. */
+/* Returns an id that no clock of this process has. The next id is for CLOCK_MONOTONIC on the
+ * timeline of the clock with this id. */
 static uint64_t id_create(void)
 {
 	static uint64_t last;
@@ -43,8 +44,8 @@ void rs_clock_guest(const struct rs_clock *host, const char *name, int64_t offse
 	clock->error_cycles = error_cycles;
 }
 
-/* Returns CLOCK_MONOTONIC minus the host's ns from the trace's start, by the quickest of some
- * readings. Half of the time that it took is the error. */
+/* Returns CLOCK_MONOTONIC minus the host's ns from the trace's start, by the quickest of several
+ * readings. The error is half of that reading's duration. */
 static uint64_t monotonic_origin(const struct rs_clock *host, uint64_t *error_ns)
 {
 	uint64_t origin = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The host's TSC: its frequency, and whether it can be trusted.
+ * The host's TSC: its frequency, and whether it is invariant.
  *
- * The table `ways` lists the sources of the frequency, the most exact first. Only if none of them
- * knows it, it is measured against CLOCK_MONOTONIC_RAW, and later again over a longer baseline.
+ * The table `ways` lists the sources of the frequency, the most exact first. If no source has it,
+ * the frequency is measured against CLOCK_MONOTONIC_RAW, and later again over a longer baseline.
  */
 #include "base/now.h"
 #include <ringside/arch.h>
@@ -26,7 +26,7 @@
 #define MEASURE_NS (50 * 1000 * 1000)
 #define PAIR_TRIES 16
 
-/* Reads the TSC and a clock at the same moment: the closest pair of a few tries. */
+/* Reads the TSC and a clock at the same moment, by the closest pair of a few tries. */
 static void read_pair(clockid_t id, uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -89,9 +89,9 @@ static uint64_t freq_from_cpuid(void)
 }
 
 /*
- * A PV domain of Xen's (dom0, as a rule) executes CPUID itself; behind this prefix Xen answers
- * (public/arch-x86/xen.h, XEN_EMULATE_PREFIX), and of leaf 3 above its base subleaf 2 has the
- * host's TSC in kHz in EAX (public/arch-x86/cpuid.h). Elsewhere it is no instruction.
+ * A PV domain of Xen (usually dom0) executes CPUID directly; after this prefix, Xen emulates it
+ * (public/arch-x86/xen.h, XEN_EMULATE_PREFIX), and EAX of its leaf 3, subleaf 2, has the host's TSC
+ * in kHz (public/arch-x86/cpuid.h). Elsewhere, the prefix is an invalid instruction.
  */
 static uint64_t freq_from_xen(void)
 {
@@ -188,8 +188,8 @@ static uint64_t freq_measured(void)
 	return freq_between(tsc, ns, tsc_later, ns_later);
 }
 
-/* The TSC's rate, which all clocks of the process share: a confined process may no longer ask the
- * kernel. */
+/* The TSC's rate, which all clocks of the process share, because a confined process can no longer
+ * query the kernel. */
 static struct {
 	pthread_once_t once;
 	uint64_t hz;
@@ -239,7 +239,7 @@ bool rs_clock_refine(struct rs_clock *clock)
 	if (raw <= clock->raw_ns + NS_PER_SEC)
 		return false;
 	clock->freq_hz = freq_between(clock->origin, clock->raw_ns, tsc, raw);
-	if (rs_clock_init(clock)) /* only out of bounds if the TSC stopped */
+	if (rs_clock_init(clock)) /* out of bounds only if the TSC stopped */
 		clock->freq_hz = was;
 	return clock->freq_hz != was;
 }

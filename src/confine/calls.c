@@ -22,10 +22,10 @@
 
 /* ---- calls ------------------------------------------------------------------------------------
  *
- * By name, as libseccomp has them: one that this architecture or this libseccomp lacks is skipped.
+ * Names of libseccomp. A call that this architecture or this libseccomp lacks is skipped.
  */
 
-/* No work that is confined here needs these. */
+/* Calls that no confined work needs. */
 static const char *const never[] = {
 	/* other processes */
 	"ptrace", "process_vm_writev", "process_madvise", "pidfd_getfd",
@@ -50,7 +50,7 @@ static const char *const programs[] = { "execve", "execveat", NULL };
 static const char *const memory_of_others[] = { "process_vm_readv", NULL };
 static const char *const kernel_events[] = { "bpf", "perf_event_open", NULL };
 
-/* What changes files that are not open. */
+/* Calls that change files that are not open. */
 static const char *const changes[] = {
 	"creat",     "openat2",	  "rename",   "renameat",   "renameat2", "unlink",
 	"unlinkat",  "rmdir",	  "mkdir",    "mkdirat",    "link",	 "linkat",
@@ -59,7 +59,7 @@ static const char *const changes[] = {
 	"futimesat", "fchmodat2", "fchmod",   "fchown",	    NULL
 };
 
-/* All that a parser may do. */
+/* The only calls that a parser may make. */
 static const char *const parses[] = { "read",
 				      "readv",
 				      "pread64",
@@ -133,7 +133,8 @@ static int rules(scmp_filter_ctx filter, uint32_t action, const char *const name
 	return status;
 }
 
-/* open() and openat() that could change a file, or make one with a name. Argument `at`: flags. */
+/* Denies open() and openat() that could change a file or create a named one. The flags are argument
+ * `at`. */
 static int no_opening_to_write(scmp_filter_ctx filter, uint32_t action, int number, unsigned int at)
 {
 	const uint64_t nameless = O_TMPFILE & ~(uint64_t)O_DIRECTORY;
@@ -152,8 +153,8 @@ static int no_opening_to_write(scmp_filter_ctx filter, uint32_t action, int numb
 	return status == -EDOM ? 0 : status;
 }
 
-/* It may ask whether a process lives, and end a child of its own that is stuck: signals 0 and
- * SIGKILL. */
+/* Denies kill(), except with signals 0, which tests whether a process exists, and SIGKILL, which
+ * ends a stuck child. Denies tgkill() on other processes. */
 static int no_signals(scmp_filter_ctx filter, uint32_t action)
 {
 	int status = seccomp_rule_add(filter, action, SCMP_SYS(kill), 1,
@@ -162,7 +163,7 @@ static int no_signals(scmp_filter_ctx filter, uint32_t action)
 	for (scmp_datum_t number = 1; !status && number < SIGKILL; number++)
 		status = seccomp_rule_add(filter, action, SCMP_SYS(kill), 1,
 					  SCMP_A1(SCMP_CMP_EQ, number, 0));
-	/* By tgkill() a process signals its own threads: raise(), abort(). */
+	/* raise() and abort() call tgkill() on threads of the same process. */
 	if (!status)
 		status = seccomp_rule_add(filter, action, SCMP_SYS(tgkill), 1,
 					  SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)getpid(), 0));
@@ -175,12 +176,12 @@ static int forbid(scmp_filter_ctx filter, enum rs_confine_work work)
 	const bool replays = work == RS_CONFINE_REPLAYER;
 	int status = rules(filter, no, never);
 
-	/* QEMU signals its own threads, whose process is another than this one. */
+	/* QEMU inherits the filter, and signals threads of its own process, not of this one. */
 	if (!status && !replays)
 		status = no_signals(filter, no);
 	if (!status && !replays)
 		status = rules(filter, no, networks);
-	/* Typing into the terminal that it was started from. */
+	/* TIOCSTI would inject input into the controlling terminal. */
 	if (!status)
 		status = seccomp_rule_add(filter, no, SCMP_SYS(ioctl), 1,
 					  SCMP_A1_32(SCMP_CMP_EQ, TIOCSTI, 0));
@@ -204,7 +205,7 @@ const char *rs_confine_calls(enum rs_confine_work work)
 	scmp_filter_ctx filter;
 	int status;
 
-	if (RS_SANITIZED) /* looking for leaks at the end needs what is forbidden here */
+	if (RS_SANITIZED) /* the leak check at exit needs forbidden calls */
 		return NULL;
 	filter = seccomp_init(parser ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
 	if (!filter) {
@@ -215,7 +216,7 @@ const char *rs_confine_calls(enum rs_confine_work work)
 	if (!status)
 		status = seccomp_load(filter);
 	seccomp_release(filter);
-	if (!status || status == -ENOSYS || status == -EINVAL) /* a kernel without it */
+	if (!status || status == -ENOSYS || status == -EINVAL) /* a kernel without seccomp */
 		return NULL;
 	errno = -status;
 	return "seccomp_load";
@@ -224,7 +225,7 @@ const char *rs_confine_calls(enum rs_confine_work work)
 /* ---- capabilities --------------------------------------------------------------------------- */
 
 #define BIT(cap) (UINT64_C(1) << (cap))
-/* To open what belongs to others. */
+/* To open other users' files. */
 #define READS BIT(CAP_DAC_READ_SEARCH)
 /* To confine a child as another user, and to end it. */
 #define STARTS (BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL))
@@ -234,9 +235,9 @@ const char *rs_confine_calls(enum rs_confine_work work)
 	(READS | STARTS | WRITES | BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_PTRACE) |         \
 	 BIT(CAP_SYS_RESOURCE) | BIT(CAP_IPC_LOCK))
 
-/* What each work keeps of the capabilities that the process has, and whether its user. A reader
- * opens files as it goes, but makes none, so it needs no user of its own; its children begin as the
- * same unprivileged user. */
+/* The capabilities that each work keeps, and whether it keeps its user. A reader opens files at any
+ * time but creates none, so it does not need its user; its children start as the same unprivileged
+ * user. */
 static const struct {
 	uint64_t capabilities, data_bytes;
 	bool keeps_user;
@@ -245,7 +246,7 @@ static const struct {
 	[RS_CONFINE_WRITER] = { READS | STARTS | WRITES, 0, true },
 	/* BPF maps and perf events, whose memory is locked; /proc of VMMs of other users. */
 	[RS_CONFINE_COLLECTOR] = { COLLECTS, 0, true },
-	/* The same: CAP_SYS_PTRACE is for the memory of VMMs, too. */
+	/* As a collector; CAP_SYS_PTRACE is also for the memory of VMMs. */
 	[RS_CONFINE_SAMPLER] = { COLLECTS, 0, true },
 	[RS_CONFINE_REPLAYER] = { READS | STARTS | WRITES, 0, true },
 	[RS_CONFINE_TOOL] = { 0, 0, true },
@@ -261,7 +262,7 @@ const char *rs_confine_process(enum rs_confine_work work)
 	if (!works[work].keeps_user)
 		rs_confine_prepare(&confine);
 	failed = rs_confine_enter(&confine);
-	/* The leak check attaches to the process, which a change of user forbids. */
+	/* The leak check attaches to the process, which is forbidden after a change of user. */
 	if (!failed && RS_SANITIZED && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
 		failed = "prctl(PR_SET_DUMPABLE)";
 	return failed ? failed : rs_confine_calls(work);

@@ -15,12 +15,12 @@
 
 #include "base/sanitized.h"
 
-#define NOBODY 65534 /* where the system has no user of either name */
+#define NOBODY 65534 /* if the system has no user of either name */
 
-/* The first of them that the system has. */
+/* The first of these users that the system has. */
 static const char *const users[] = { "ringside", "nobody" };
 
-/* System users are in this file; getpwnam() may ask a directory service, and wait for it. */
+/* System users are in this file; getpwnam() may query a directory service, and wait for it. */
 static void find_user(struct rs_confine *c)
 {
 	FILE *file = fopen("/etc/passwd", "re");
@@ -48,7 +48,7 @@ void rs_confine_prepare(struct rs_confine *c)
 		find_user(c);
 }
 
-/* A limit that is lower already stays. */
+/* A lower limit stays. */
 static int limit(__rlimit_resource_t resource, uint64_t most)
 {
 	struct rlimit now;
@@ -60,7 +60,7 @@ static int limit(__rlimit_resource_t resource, uint64_t most)
 	return setrlimit(resource, &(struct rlimit){ most, most });
 }
 
-/* A user namespace may have no other user (EINVAL): its root is an ordinary user of the machine. */
+/* A user namespace may have no other user (EINVAL); its root is an ordinary user of the machine. */
 static const char *become_user(const struct rs_confine *c)
 {
 	if (setgroups(0, NULL) && errno != EPERM)
@@ -83,7 +83,7 @@ const char *rs_confine_capabilities(uint64_t kept)
 		return "capget";
 	for (uint32_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
 		data[i].permitted &= (uint32_t)(kept >> 32 * i);
-		data[i].effective = data[i].permitted; /* a change of user empties it */
+		data[i].effective = data[i].permitted; /* a change of user clears it */
 		data[i].inheritable = 0;
 	}
 	return syscall(SYS_capset, &head, data) ? "capset" : NULL;
@@ -93,7 +93,7 @@ static const char *set_limits(const struct rs_confine *c)
 {
 	if (c->address_bytes && limit(RLIMIT_AS, c->address_bytes))
 		return "setrlimit(RLIMIT_AS)";
-	/* A sanitizer's own memory is more. */
+	/* A sanitizer needs more memory. */
 	if (c->data_bytes && !RS_SANITIZED && limit(RLIMIT_DATA, c->data_bytes))
 		return "setrlimit(RLIMIT_DATA)";
 	if (c->file_bytes && limit(RLIMIT_FSIZE, c->file_bytes))
@@ -118,7 +118,7 @@ const char *rs_confine_enter(const struct rs_confine *c)
 	return failed;
 }
 
-/* As become_user(): where this root has no other user, its own user is the unprivileged one. */
+/* As in become_user(): if this root has no other user, its own user is unprivileged. */
 static int give_to(int fd, uid_t uid, gid_t gid)
 {
 	return fchown(fd, uid, gid) && errno != EINVAL ? -1 : 0;

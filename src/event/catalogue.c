@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The catalogue: the .def files made into tables, one after the other. */
+/* The catalogue: the tables that the .def files generate, one after the other. */
 #include "event/catalogue.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The catalogue's .def files as tables, for the schema alone. */
+/* The catalogue's .def files as tables. Only the schema uses them. */
 #ifndef RS_EVENT_CATALOGUE_H
 #define RS_EVENT_CATALOGUE_H
 
@@ -14,14 +14,15 @@ struct rs_catalogue_row {
 };
 
 struct rs_catalogue {
-	const char *provider; /* NULL: common to all */
+	const char *provider; /* NULL: common to all providers */
 	uint32_t number;      /* of RS_ID() */
 	const struct rs_catalogue_row *rows;
 	uint32_t n_rows;
-	bool lodges; /* in streams of another provider, which carry the common events */
+	bool lodges; /* in streams of another provider, which contain the common events */
 };
 
-/* Returns a provider's catalogue, or NULL if there is none. NULL names the common events. */
+/* Returns a provider's catalogue, or NULL if the provider is unknown. name NULL: the common
+ * events. */
 const struct rs_catalogue *rs_catalogue_find(const char *provider);
 
 /* Returns the provider of a catalogue by its number in RS_ID(), or NULL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Declarations of events as programs and guests write them (the syntax is in schema.h). The text
- * comes from a guest's memory: bounded, not NUL-terminated, hostile.
+ * comes from a guest's memory: it is bounded, not NUL-terminated, and hostile.
  */
 #include <ringside/schema.h>
 
@@ -42,7 +42,7 @@ static bool is_word_char(char c, const char *more)
 	       c == '_' || (c && strchr(more, c));
 }
 
-/* Reads a word of letters, digits, '_' and the characters in more; it may be empty. */
+/* Reads a word of letters, digits, '_' and the characters in `more`. It may be empty. */
 static struct rs_error *word(struct parser *p, const char *more, char out[WORD_MAX])
 {
 	size_t n = 0;

@@ -15,33 +15,33 @@ void rs_drain_init(struct rs_drain *drain, const struct rs_port *port,
 {
 	*drain = (struct rs_drain){ .port = *port, .chunk = CHUNK_MAX };
 	rs_layouts_init(&drain->layouts, schema);
-	drain->known[0] = UINT64_MAX; /* 0 is nothing known */
+	drain->known[0] = UINT64_MAX; /* 0 would match an empty entry */
 }
 
-/* ---- what a scan finds, what is put out ------------------------------------------------------ */
+/* ---- scans and output --------------------------------------------------------------------- */
 
 /* Why a scan stopped. */
 enum stop {
-	STOP_END,     /* all of it is good */
-	STOP_PARTIAL, /* a record continues behind what was copied */
+	STOP_END,     /* all records are good */
+	STOP_PARTIAL, /* a record continues after the copied bytes */
 	STOP_FILLER,
 	STOP_BAD,
 	STOP_STAMP,
 };
 
 struct scan {
-	uint32_t good;	  /* bytes of records in order */
-	uint32_t records; /* the producer's own among them */
+	uint32_t good;	  /* bytes of good records */
+	uint32_t records; /* of them, the producer's own records */
 	uint64_t lost;
 	uint64_t last_tsc;
 	enum stop stop;
-	uint32_t bytes;	       /* of the record, filler or bad slots that it stopped at */
+	uint32_t bytes;	       /* of the record, filler or bad slots at which it stopped */
 	uint32_t padding;      /* of the last good record */
 	uint32_t stop_padding; /* of a record with a bad stamp */
-	bool stop_is_loss;     /* that record */
+	bool stop_is_loss;     /* the record with a bad stamp is a loss */
 };
 
-/* Where output stands: the out->bytes at to are records, a copied run stands behind them. */
+/* The output: out->bytes of records at `to`, followed by a copied run. */
 struct output {
 	uint8_t *to;
 	uint32_t room;
@@ -77,8 +77,8 @@ static uint64_t stamp_nearest(const struct rs_drain *drain, uint64_t said, uint6
 	return said < drain->last_tsc || drain->last_tsc > now ? drain->last_tsc : now;
 }
 
-/* Mends the record behind the output, at which a scan stopped for a stamp out of order: puts a
- * clock-back record before it, and gives it the nearest stamp in order. */
+/* Repairs the record after the output, at which a scan stopped because its stamp is out of order:
+ * puts a clock-back record before it, and sets its stamp to the nearest one in order. */
 static void mend_stamp(struct rs_drain *drain, struct output *o, const struct scan *s, uint64_t now)
 {
 	uint32_t bytes = s->bytes;
@@ -107,7 +107,8 @@ static void mend_stamp(struct rs_drain *drain, struct output *o, const struct sc
 
 /* ---- checking a run ----------------------------------------------------------------------- */
 
-/* Classifies a slot that begins no good record. left slots of the run are in the copy. */
+/* Classifies a slot that does not begin a good record. The copy has `left` more slots of the
+ * run. */
 static enum stop classify(const struct rs_slot *slot, uint32_t left, bool whole_run,
 			  uint32_t *bytes)
 {
@@ -128,7 +129,8 @@ static bool may_refresh(const struct rs_drain *drain, const struct rs_slot *slot
 	return drain->refresh && !rs_schema_find(drain->layouts.schema, rs_slot_id(slot->head));
 }
 
-/* Returns how many slots in a row, from a bad one on, begin no record: they are skipped at once. */
+/* Returns the number of consecutive slots, from a bad one on, that do not begin a record. They are
+ * skipped together. */
 static uint32_t bad_slots(struct rs_drain *drain, const struct rs_slot *slot, uint32_t left,
 			  bool whole_run)
 {
@@ -142,8 +144,8 @@ static uint32_t bad_slots(struct rs_drain *drain, const struct rs_slot *slot, ui
 	return n;
 }
 
-/* Subtracts from a loss record what rs_drain_end() has reported of it. Returns the new count; for 0
- * the record is dropped. */
+/* Subtracts from a loss record the count that rs_drain_end() has already reported. Returns the new
+ * count. If it is 0, the record is dropped. */
 static uint64_t lost_unreported(struct rs_drain *drain, struct rs_slot *slot)
 {
 	uint64_t count = rs_lost_count(slot);
@@ -162,8 +164,8 @@ static uint64_t *known_slot(struct rs_drain *drain, uint64_t word)
 
 #define WORD_OF(head) ((head) & ~((uint64_t)UINT8_MAX << RS_CPU_SHIFT))
 
-/* Returns how many records of one slot follow whose header word is known and whose stamps are in
- * order. */
+/* Returns the number of following one-slot records whose header word is known and whose stamps are
+ * in order. */
 static uint32_t scan_known(struct rs_drain *drain, struct rs_slot *slot, uint32_t left,
 			   uint64_t now, uint64_t *last)
 {
@@ -198,7 +200,7 @@ static void shift_stamps(const struct rs_drain *drain, struct rs_slot *slot, boo
 	memcpy(slot->payload, &lost, sizeof(lost));
 }
 
-/* Checks n copied bytes. whole_run: the ring holds nothing more of this run. */
+/* Checks n copied bytes. whole_run: the copy has the run's last byte. */
 static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_run, uint64_t now,
 		 struct scan *s)
 {
@@ -261,7 +263,7 @@ static void scan(struct rs_drain *drain, uint8_t *run, uint32_t n, bool whole_ru
 	s->last_tsc = last;
 }
 
-/* Refreshes the schema. Returns whether the slot's id is known now. */
+/* Refreshes the schema. Returns whether the slot's id is known. */
 static bool refresh_event(struct rs_drain *drain, const struct rs_slot *slot)
 {
 	return may_refresh(drain, slot) && drain->refresh(drain->refresh_ctx, slot->head) &&
@@ -269,14 +271,14 @@ static bool refresh_event(struct rs_drain *drain, const struct rs_slot *slot)
 }
 
 /*
- * Accepts a scanned run, which begins gap bytes behind the output, into the output. The gap is room
- * for the loss record before it. Returns how many of the ring's bytes are consumed.
+ * Appends a scanned run, which begins `gap` bytes after the output, to the output. The gap is room
+ * for the loss record before the run. Returns the number of the ring's bytes that are consumed.
  */
 static uint32_t accept(struct rs_drain *drain, struct output *o, const struct scan *s, uint32_t gap,
 		       uint64_t now)
 {
 	uint8_t *run = o->to + o->out->bytes + gap;
-	uint64_t first; /* the first record's stamp; its new one if the old is out of order */
+	uint64_t first; /* the first record's stamp, corrected if it is out of order */
 
 	memcpy(&first, run, sizeof(first));
 	if (!s->good)
@@ -317,7 +319,7 @@ static uint32_t accept(struct rs_drain *drain, struct output *o, const struct sc
 	return s->good + s->bytes;
 }
 
-/* Returns the length of the longest run that can be copied now; 0 if the ring is empty or the room
+/* Returns the length of the longest run that can be copied, or 0 if the ring is empty or the room
  * is used up. */
 static uint32_t run_bytes(const struct rs_drain *drain, const struct output *o, uint32_t tail,
 			  bool *whole_run)
@@ -327,7 +329,7 @@ static uint32_t run_bytes(const struct rs_drain *drain, const struct output *o, 
 	uint32_t left = o->room - o->out->bytes;
 	uint32_t n = run;
 
-	/* A loss may have to go before a run, and a clock record after it. */
+	/* A loss record may precede the run, and a clock-back record may follow it. */
 	if (left < CHUNK_MIN + LOST_BYTES + RS_SLOT_BYTES)
 		return 0;
 	left = (left - LOST_BYTES - RS_SLOT_BYTES) & ~(RS_SLOT_BYTES - 1);

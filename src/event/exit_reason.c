@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exit reasons: isa.def as tables, which are searched by halves. */
+/* Exit reasons: isa.def as tables, which are searched by bisection. */
 #include "event/exit_reason.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ static const struct {
 #include <ringside/event/isa.def>
 };
 
-/* KVM_EXIT_* come from the catalogue: they are few, and rarely looked up. */
+/* KVM_EXIT_* reasons come from the catalogue: they are few, and rarely looked up. */
 static const struct rs_enum *user_reasons(void)
 {
 	return rs_catalogue_values("kvm_exit_reason");

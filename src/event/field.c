@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fields and probes: sizes, words for types, values out of payloads, DTrace's matching. */
+/* Fields and probes: sizes, names of types, values in payloads, DTrace's matching. */
 #include <ringside/schema.h>
 
 #include <fnmatch.h>
@@ -88,7 +88,7 @@ bool rs_probe_match(const char *glob, const struct rs_event *event)
 		colons += *c == ':';
 	if (colons > 3)
 		return false;
-	/* With fewer fields the leftmost are missing, as in D. */
+	/* With fewer fields, the leftmost are missing, as in D. */
 	for (size_t i = 3 - colons; i < 4; i++) {
 		char *end = strchrnul(at, ':');
 		bool last = !*end;

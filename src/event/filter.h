@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A filter: BPF instructions that a live source runs on each record before the record enters a
- * ring. They decide whether any consumer wants it. The probe language generates them
+ * ring. They decide whether a consumer needs the record. The probe language generates them
  * (lang/bpf/push.c); the source inserts them into its own programs (kvm/filter.bpf.h).
  *
  * They begin with
@@ -12,8 +12,8 @@
  *	r4	if `thread` is set, the vCPU's number in 32 bits, signed, negative if unknown; from
  *		bit 32 on the process
  *
- * and end with r0 RS_FILTER_KEEP or 0. They only jump forward, call nothing, and access only their
- * own frame. Filters that add up also access what follows the record:
+ * and end with r0 RS_FILTER_KEEP or 0. They only jump forward, call no functions, and access only
+ * their own frame. Filters with sums also access the words that follow the record:
  *
  *	record | the thread's number (RS_FILTER_WHO) | rows to add, RS_FILTER_ROWS of RS_FILTER_ROW
  *
@@ -22,7 +22,7 @@
  * of them and keeps the record. A record that is kept although its rows were added has
  * RS_FILTER_DONE in its id.
  *
- * Both compilers read this header: no libc, no pointers but the filter's own.
+ * The header is also compiled for BPF: no libc, no pointers except the filter's own.
  */
 #ifndef RS_EVENT_FILTER_H
 #define RS_EVENT_FILTER_H
@@ -30,8 +30,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RS_FILTER_INSNS 2048u /* the most instructions, with those that the source appends */
-#define RS_FILTER_TAIL	3u    /* how many it appends */
+#define RS_FILTER_INSNS 2048u /* the most instructions, including those that the source appends */
+#define RS_FILTER_TAIL	3u    /* the number of instructions that the source appends */
 #define RS_FILTER_WORDS 12u
 #define RS_FILTER_HEAD	2u
 #define RS_FILTER_KEEP	1u
@@ -49,14 +49,14 @@
  * are the number of the sum plus 1, bits 16 to 23 an enum rs_filter_how, and bits 32 to 63 the bin.
  */
 #define RS_FILTER_KEYS	   8u
-#define RS_FILTER_KEY	   3u /* its offset in the row */
+#define RS_FILTER_KEY	   3u /* the key's offset in the row */
 #define RS_FILTER_KEY_HEAD 2u /* the number | the bin << 16 | the CPU << 32; the epoch */
 #define RS_FILTER_ROW	   (RS_FILTER_KEY + RS_FILTER_KEY_HEAD + RS_FILTER_KEYS)
 #define RS_FILTER_HOW	   16
 #define RS_FILTER_BIN	   32
 #define RS_FILTER_SUMS_MAX 0xfffeu
 
-/* What a row does to its sum. */
+/* How a row changes its sum. */
 enum rs_filter_how {
 	RS_FILTER_COUNT,
 	RS_FILTER_SUM,
@@ -74,7 +74,7 @@ enum rs_filter_how {
 
 struct rs_filter_sum {
 	uint64_t n;	  /* rows that were added */
-	int64_t value;	  /* by `how`: their sum, minimum or maximum; of bins, the sum of counts */
+	int64_t value;	  /* by `how`: sum, minimum or maximum; for bins, sum of counts */
 	uint64_t more[2]; /* SQUARES: the sum of squares, 128 bits; HIST: minimum, maximum */
 };
 
@@ -84,12 +84,12 @@ struct rs_filter_sum {
 
 struct bpf_insn;
 struct rs_filter {
-	const struct bpf_insn *insns; /* NULL: every record of a wanted event is kept */
+	const struct bpf_insn *insns; /* NULL: each record of a wanted event is kept */
 	uint32_t n;
 	uint64_t wanted; /* a bit for each wanted event, by its number in its provider */
-	bool thread;	 /* it reads r4 or the thread's number */
-	bool adds;	 /* it adds rows */
-	uint32_t n_keys; /* words of the longest key, without the source's two */
+	bool thread;	 /* the filter reads r4 or the thread's number */
+	bool adds;	 /* the filter adds rows */
+	uint32_t n_keys; /* words of the longest key, without the source's two words */
 	uint32_t room;	 /* the most sums */
 	/* Each epoch_ns since from_ns has its own sums, by the record's stamp. 0: one epoch. */
 	uint64_t from_ns, epoch_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Adds a row of a filter (filter.h) to its sum. Numbers that are too large wrap, as in the
- * language's own aggregations (lang/vm/aggregate.c), with which the tests compare the sums. Both
- * compilers read this file.
+ * language's own aggregations (lang/vm/aggregate.c), with which the tests compare the sums. The
+ * file is also compiled for BPF.
  */
 #ifndef RS_EVENT_FILTER_SUM_H
 #define RS_EVENT_FILTER_SUM_H
@@ -10,13 +10,13 @@
 #include "base/hist.h"
 #include "event/filter.h"
 
-/* Adds a square: of 128 bits, for BPF multiplies 64. */
+/* Adds a square, in 128 bits, because BPF multiplies only 64 bits. */
 static inline void rs_filter_square(struct rs_filter_sum *sum, int64_t value)
 {
 	uint64_t a = value < 0 ? -(uint64_t)value : (uint64_t)value, low, middle, before;
 	uint64_t top = a >> 32, bottom = (uint32_t)a;
 
-	middle = top * bottom; /* twice, from bit 32 on */
+	middle = top * bottom; /* twice this product, from bit 32 on */
 	low = bottom * bottom;
 	sum->more[1] += top * top + (middle >> 31);
 	before = low;

@@ -9,7 +9,7 @@
 #include <ringside/record.h>
 #include <ringside/schema.h>
 
-/* A cached id, so that most records cost one comparison. */
+/* A cached id, so that most records need one comparison. */
 struct rs_layout {
 	uint64_t id;
 	const struct rs_event *event; /* NULL: this entry is free */
@@ -41,8 +41,8 @@ static inline const struct rs_layout *rs_layouts_find(struct rs_layouts *layouts
 	return rs_layouts_miss(layouts, id);
 }
 
-/* Returns the bytes of an event's texts or stack. Their lengths are the last of the fixed part,
- * which ends at `end`. */
+/* Returns the bytes of an event's texts or stack. Their lengths are the last words of the fixed
+ * part, which ends at `end`. */
 static inline uint32_t rs_tails_bytes(const struct rs_event *event, const uint8_t *end)
 {
 	uint32_t bytes = 0;
@@ -55,17 +55,18 @@ static inline uint32_t rs_tails_bytes(const struct rs_event *event, const uint8_
 	return bytes << event->tail_shift;
 }
 
-/* Returns the slots of a record with texts or a stack at slot, of which left can be read, or 0 if
- * it is invalid. */
+/* Returns the slots of a record with texts or a stack at slot, of which `left` can be read, or 0 if
+ * the record is invalid. */
 uint32_t rs_layout_tail_slots(const struct rs_layout *layout, const struct rs_slot *slot,
 			      uint32_t left);
 
-/* Returns the bytes between the end of a good record's last field and its last slot's; below 32. */
+/* Returns the bytes between the end of a good record's last field and the end of its last slot,
+ * fewer than 32. */
 uint32_t rs_layout_padding(const struct rs_event *event, const struct rs_slot *slot);
 
 /*
- * Returns the slots of the record at slot, of which left (at least 1) can be read, in private
- * memory; 0 if the schema lacks the event, or the extent is not that of the event. *found: its
+ * Returns the slots of the record at slot, in private memory, of which `left` (at least 1) can be
+ * read, or 0 if the schema lacks the event, or the size is not the event's. Sets *found to its
  * layout.
  */
 static inline uint32_t rs_layouts_check(struct rs_layouts *layouts, const struct rs_slot *slot,
@@ -84,8 +85,9 @@ static inline uint32_t rs_layouts_check(struct rs_layouts *layouts, const struct
 	if (__builtin_expect(said != slots || said > left, 0))
 		return 0;
 	/*
-	 * Where the next record begins must follow from the slot alone: a compiler that knows the
-	 * two equal would make it wait for the cache's entry too, and that is half of a drain.
+	 * The next record's address must be computed from the slot alone. If the compiler could
+	 * assume that the two sizes are equal, it would use the cache entry's, and the wait for
+	 * that entry is half the time of a drain.
 	 */
 	__asm__("" : "+r"(said));
 	return said;

@@ -75,7 +75,7 @@ bool rs_log_line_parse(const char *text, size_t bytes, struct rs_log_line *line)
 	line->cpu = (uint32_t)cpu;
 	head = c;
 	if (!level_and_seq(&c, line)) {
-		c = head; /* a thread's name may begin as "sev=" does */
+		c = head; /* a thread's name may begin with "sev=", too */
 		if (!thread(&c, line) || !level_and_seq(&c, line))
 			return false;
 	}

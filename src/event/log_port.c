@@ -13,9 +13,9 @@
 #define LINE_SLOTS   ((RS_RECORD_HEAD + LINE_FIXED + RS_LOG_TEXT_MAX) / RS_SLOT_BYTES + 1)
 /* One line becomes at most two losses, a clock-back and itself. */
 #define ROOM_MIN   (LINE_SLOTS + 2 * RS_LOST_SLOTS + 1u)
-#define EARLY_MS   1000u      /* that a line may stand in its ring before it is seen as put */
-#define REST_NS	   200000     /* for the rest of a line that may have one */
-#define SKIP_MAX   (1u << 20) /* elements; a ring has less */
+#define EARLY_MS   1000u      /* the longest time of a line in its ring before it is read */
+#define REST_NS	   200000     /* wait for the rest of a line that may have one */
+#define SKIP_MAX   (1u << 20) /* elements; more than a ring has */
 #define CYCLES_MAX (UINT64_C(1) << 62)
 
 _Static_assert(LINE_SLOTS <= RS_RECORD_SLOTS_MAX, "a line fits a record");
@@ -162,7 +162,7 @@ static void put_clock_back(struct rs_log_port *port, uint64_t said, uint64_t cpu
 	port->tail += RS_SLOT_BYTES;
 }
 
-/* Writes "[NAME]" and the message; returns how many bytes. */
+/* Writes "[NAME]" and the message. Returns the number of bytes. */
 static uint32_t text_of(const struct rs_log_line *line, uint8_t *to)
 {
 	uint32_t n = 0;
@@ -196,7 +196,7 @@ static void put_line(struct rs_log_port *port, const struct rs_log_line *line, u
 	port->tail += slots * RS_SLOT_BYTES;
 }
 
-/* Makes a record of the line that was put together. */
+/* Makes a record of the assembled line. */
 static void line_end(struct rs_log_port *port)
 {
 	struct rs_log_line line;
@@ -248,7 +248,7 @@ static void add(struct rs_log_port *port, const char *text)
 
 /* ---- as a port ------------------------------------------------------------------------------- */
 
-/* Returns where an empty buffer has room for lines. */
+/* Returns the address at which an empty buffer has room for lines. */
 static uint32_t make_room(struct rs_log_port *port)
 {
 	uint32_t at = port->tail / RS_SLOT_BYTES;
@@ -267,7 +267,7 @@ static bool fill(struct rs_log_port *port)
 	bool waited = false;
 	char text[RS_LOG_ELEMENT_BYTES];
 
-	/* An element may end a line, and be one: two records. */
+	/* An element may end a line, and be a line: two records. */
 	while (end - port->tail / RS_SLOT_BYTES > 2 * ROOM_MIN) {
 		enum element got = element(port, text);
 

@@ -10,7 +10,8 @@ void rs_query_init(struct rs_query *query)
 	*query = (struct rs_query){ .from_ns = INT64_MIN, .to_ns = INT64_MAX };
 }
 
-/* Parses a decimal number at *at. Returns false if there is none below RS_QUERY_CPUS_MAX. */
+/* Parses a decimal number at *at. Returns false if the text has no number below
+ * RS_QUERY_CPUS_MAX. */
 static bool number(const char **at, uint32_t *value)
 {
 	char *end;
@@ -77,7 +78,7 @@ bool rs_query_is_all(const struct rs_query *query)
 	       !query->cpus.some && !query->vcpus.some && !query->vm && !query->predicate;
 }
 
-/* Records that a stream of many threads lost may be of any VM and vCPU. */
+/* Records that a stream of several threads lost may belong to any VM and vCPU. */
 static bool may_be_any(const struct rs_view *view)
 {
 	return view->event->kind == RS_KIND_LOSS && view->stream->mixed;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The query: which events and counts a sink wants of its sources. It stands below
- * both sources and the probe language, so that a source may push any part of it down (BPF, a
- * reader that skips, a replay that places breakpoints) and the merge does the rest.
+ * The query: the events and counts that a sink needs from its sources. Both sources and the probe
+ * language depend on it. A source may evaluate any part of it (by BPF, by skipping data, by a
+ * replay's breakpoints), and the merge evaluates the rest.
  */
 #ifndef RS_EVENT_QUERY_H
 #define RS_EVENT_QUERY_H
@@ -20,22 +20,22 @@
 #define RS_QUERY_GLOBS_MAX 64
 #define RS_QUERY_CPUS_MAX  4096
 
-/* A set of CPU or vCPU numbers; all of them where `some` is false. */
+/* A set of CPU or vCPU numbers; all numbers if `some` is false. */
 struct rs_cpu_set {
 	bool some;
 	uint64_t bits[RS_QUERY_CPUS_MAX / 64];
 };
 
-/* Decides on one event; the language's compiled predicate is one of these. */
+/* Decides on one event, for example by the language's compiled predicate. */
 struct rs_evaluator {
 	void *ctx;
 	bool (*match)(void *ctx, const struct rs_view *view);
 };
 
 /*
- * Counts that a source makes itself, instead of events that it keeps back: KVM's programs count in
- * the kernel, xentrace's records are counted without being put in order. Each kind is a structure
- * that begins with struct rs_counts.
+ * Counts that a source returns instead of events: KVM's programs count in the kernel, and
+ * xentrace's records are counted without sorting. Each kind is a structure that begins with struct
+ * rs_counts.
  */
 enum rs_counts_kind {
 	RS_COUNTS_KVM = 1u << 0, /* struct rs_kvm_counts, kvm/counts.h */
@@ -53,23 +53,24 @@ struct rs_query {
 	struct rs_cpu_set cpus, vcpus;
 	const char *vm; /* glob on the VM's name, or NULL */
 	const struct rs_evaluator *predicate;
-	uint32_t counts; /* enum rs_counts_kind, bits: those that the sink receives */
+	uint32_t counts; /* bits of enum rs_counts_kind that the sink receives */
 };
 
-/* All events, all times. */
+/* Initializes a query for all events at all times. */
 void rs_query_init(struct rs_query *query);
 
-/* Adds "0-3,7" to a set. RS_USAGE names the column of the first error. */
+/* Adds numbers such as "0-3,7" to a set. Returns RS_USAGE, with the column of the first error. */
 struct rs_error *rs_cpu_set_parse(struct rs_cpu_set *set, const char *list);
 bool rs_cpu_set_has(const struct rs_cpu_set *set, int cpu);
 
-/* Returns whether the query wants an event's probe. Losses always match: they qualify the rest. */
+/* Returns whether the query selects an event's probe. Losses always match, because they concern all
+ * results. */
 bool rs_query_wants(const struct rs_query *query, const struct rs_event *event);
 
 /* Returns whether a view matches the query, apart from the parts in `pushed`. */
 bool rs_query_match(const struct rs_query *query, const struct rs_view *view, uint32_t pushed);
 
-/* Returns whether the query matches every event. */
+/* Returns whether the query matches each event. */
 bool rs_query_is_all(const struct rs_query *query);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* No text is an empty one. */
+/* NULL equals an empty text. */
 static bool same_text(const char *a, const char *b)
 {
 	return !strcmp(a ? a : "", b ? b : "");
@@ -37,7 +37,7 @@ bool rs_event_same(const struct rs_event *a, const struct rs_event *b)
 	return true;
 }
 
-/* The same of all that a trace says of an event. */
+/* Returns whether two events have the same description in a trace. */
 static bool same_description(const struct rs_event *a, const struct rs_event *b)
 {
 	if (a->id != b->id || a->lead_bytes != b->lead_bytes ||

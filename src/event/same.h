@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compares events and schemas: what two producers may put into a trace. */
+/* Compares the events and schemas of two producers of a trace. */
 #ifndef RS_EVENT_SAME_H
 #define RS_EVENT_SAME_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The schema registry. All memory is the arena's, and nothing in it moves: when an array or a
- * hash table must grow, a larger one is filled and then published, and the old one stays for
- * concurrent readers. So one thread may add while others look up.
+ * The schema registry. All memory belongs to the arena, and does not move: when an array or a hash
+ * table must grow, a larger one is filled and then published, and the old one stays for concurrent
+ * readers. So one thread may add while others look up.
  */
 #include <ringside/schema.h>
 
@@ -15,10 +15,10 @@
 #include "event/same.h"
 #include <ringside/record.h>
 
-/* ---- a hash table that readers need not lock ---------------------------------------------- */
+/* ---- a hash table without locks for readers ----------------------------------------------- */
 
 struct entry {
-	uint64_t key; /* id + 1; 0 is free; published after value */
+	uint64_t key; /* id + 1; 0: free; published after value */
 	const void *value;
 };
 
@@ -89,6 +89,7 @@ static bool table_add(struct rs_arena *arena, struct table **at, uint64_t id, co
 
 struct name {
 	uint32_t id;
+	bool has_argument; /* of spans that have a name */
 	const char *text;
 };
 
@@ -105,7 +106,7 @@ struct rs_schema {
 	uint32_t n_names, names_room;
 };
 
-/* Appends to an array that readers may be reading. */
+/* Appends to an array that other threads may read concurrently. */
 static bool list_add(struct rs_arena *arena, const void ***list, uint32_t *n, uint32_t *room,
 		     const void *item)
 {
@@ -132,8 +133,8 @@ static const void *list_at(const void **const *list, uint32_t index)
 	return __atomic_load_n(list, __ATOMIC_ACQUIRE)[index];
 }
 
-/* Returns a copy that is fit to print, since a trace's description is untrusted. Texts of the
- * catalogue and empty texts are not copied. */
+/* Returns a printable copy, because a trace's description is untrusted. Texts of the catalogue and
+ * empty texts are not copied. */
 static const char *word_copy(struct rs_schema *schema, const char *word)
 {
 	size_t len;
@@ -177,7 +178,7 @@ static struct rs_error *add_rows(struct rs_schema *schema, const struct rs_catal
 	return err;
 }
 
-/* One without events. */
+/* Creates a schema without events. */
 static struct rs_error *create_empty(const char *provider, struct rs_schema **out)
 {
 	struct rs_schema *schema = calloc(1, sizeof(*schema));
@@ -315,7 +316,7 @@ static struct rs_field *copy_fields(struct rs_schema *schema, const struct rs_ev
 	return fields;
 }
 
-/* Sinks depend on this limit: a line of text has this much room. */
+/* Sinks depend on this limit for the room of a line of text. */
 static struct rs_error *check_word(const char *word)
 {
 	if (word && strlen(word) > RS_WORD_MAX)
@@ -347,7 +348,7 @@ static struct rs_error *check_words(const struct rs_event *event)
 	return err;
 }
 
-/* Whether a is the name of a field, or of the length that CTF has beside a text or a stack. */
+/* Returns whether a is the name of a field, or of the length that CTF adds to a text or a stack. */
 static bool name_clashes(const struct rs_field *field, const char *a)
 {
 	size_t len = strlen(field->name);
@@ -384,8 +385,8 @@ static struct rs_error *check_fields(const struct rs_event *event, uint32_t room
 	return NULL;
 }
 
-/* Returns "provider:class:function:name" of an event whose words are fit to print, or NULL if there
- * is no memory. */
+/* Returns "provider:class:function:name" of an event whose words are printable, or NULL if there is
+ * no memory. */
 static const char *probe_make(struct rs_arena *arena, const struct rs_event *event)
 {
 	const char *words[] = { event->provider, event->class_name, event->function, event->name };
@@ -413,7 +414,7 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	const char *function = event->function ? event->function : "";
 	const char *help = event->help ? event->help : "";
 	const char *provider = event->provider ? event->provider : schema->provider;
-	/* Common events are no records of Xen's. */
+	/* Common events are not records of Xen. */
 	bool is_xen = schema->xen && RS_ID_PROVIDER(event->id) != RS_IDS_COMMON;
 	uint16_t lead = is_xen ? sizeof(struct rs_xen_record) : 0;
 	struct rs_event *copy;
@@ -422,9 +423,9 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	if (have && rs_event_same(have, event))
 		return NULL;
 	if (have)
-		return rs_error_create(RS_DAMAGED, "event 0x%llx is %s already",
+		return rs_error_create(RS_DAMAGED, "event 0x%llx is already %s",
 				       (unsigned long long)event->id, have->probe);
-	/* tests/unit/event_catalogue.c checks the catalogue's. */
+	/* tests/unit/event_catalogue.c checks the catalogue's events. */
 	err = schema->constant ? NULL : check_words(event);
 	if (!err && !schema->constant)
 		err = check_fields(event, RS_RECORD_PAYLOAD_MAX - lead);
@@ -452,7 +453,7 @@ struct rs_error *rs_schema_add(struct rs_schema *schema, const struct rs_event *
 	return NULL;
 }
 
-/* Returns how many bytes of a name are kept: no part of a character at its end. */
+/* Returns the number of a name's bytes that are kept, without a partial character at the end. */
 static size_t name_len(const char *text, size_t len)
 {
 	if (len <= RS_NAME_MAX)
@@ -462,8 +463,8 @@ static size_t name_len(const char *text, size_t len)
 	return len;
 }
 
-struct rs_error *rs_schema_set_name(struct rs_schema *schema, uint32_t id, const char *text,
-				    size_t len)
+static struct rs_error *set_name(struct rs_schema *schema, uint32_t id, const char *text,
+				 size_t len, bool has_argument)
 {
 	char *copy = rs_arena_text(&schema->arena, text, len = name_len(text, len));
 	struct name *name = rs_arena_alloc(&schema->arena, sizeof(*name));
@@ -477,12 +478,24 @@ struct rs_error *rs_schema_set_name(struct rs_schema *schema, uint32_t id, const
 		return rs_error_create(RS_DAMAGED, "name %u is '%s' already", id,
 				       rs_schema_name(schema, id));
 	}
-	*name = (struct name){ id, copy };
+	*name = (struct name){ id, has_argument, copy };
 	if (!list_add(&schema->arena, &schema->names, &schema->n_names, &schema->names_room,
 		      name) ||
 	    !table_add(&schema->arena, &schema->by_name, id, name))
 		return rs_error_no_memory();
 	return NULL;
+}
+
+struct rs_error *rs_schema_set_name(struct rs_schema *schema, uint32_t id, const char *text,
+				    size_t len)
+{
+	return set_name(schema, id, text, len, false);
+}
+
+struct rs_error *rs_schema_set_span(struct rs_schema *schema, uint32_t id, const char *text,
+				    size_t len)
+{
+	return set_name(schema, id, text, len, true);
 }
 
 const struct rs_event *rs_schema_find(const struct rs_schema *schema, uint64_t id)
@@ -495,6 +508,13 @@ const char *rs_schema_name(const struct rs_schema *schema, uint32_t id)
 	const struct name *name = table_find(&schema->by_name, id);
 
 	return name ? name->text : NULL;
+}
+
+bool rs_schema_name_has_argument(const struct rs_schema *schema, uint32_t id)
+{
+	const struct name *name = table_find(&schema->by_name, id);
+
+	return name && name->has_argument;
 }
 
 uint32_t rs_schema_count(const struct rs_schema *schema)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What sinks ask of a view. Its extent was checked against its event when it was made. */
+/* Functions that sinks call on a view. Its size was checked against its event when the view was
+ * made. */
 #include <ringside/source.h>
 
 #include <string.h>
@@ -42,7 +43,7 @@ const char *rs_view_text(const struct rs_view *view, const struct rs_field *fiel
 	uint32_t at = fixed, n = 0;
 	uint16_t each;
 
-	/* The texts before it, then its own length. */
+	/* Skip the texts before it, then read its length. */
 	for (uint32_t i = fixed - view->event->n_tails * 2u; i <= field->offset; i += 2) {
 		at += n;
 		memcpy(&each, view->payload + i, sizeof(each));

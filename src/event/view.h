@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Making a view of a record that rs_layouts_check() found good. */
+/* Makes a view of a record that rs_layouts_check() accepted. */
 #ifndef RS_EVENT_VIEW_H
 #define RS_EVENT_VIEW_H
 
@@ -32,7 +32,7 @@ static inline void rs_view_fill(struct rs_view *view, const struct rs_stream *st
 	view->cpu = rs_view_cpu(stream, slot->head);
 }
 
-/* Returns what rs_field_value() does; faster for the two types that most fields have. */
+/* Returns the same as rs_field_value(), faster for the two most frequent types. */
 static inline uint64_t rs_view_value(const struct rs_field *field, const uint8_t *payload)
 {
 	uint64_t value;

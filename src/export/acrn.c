@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes ACRN's raw files: a directory with a file for each physical CPU, named by its number, as
- * acrntrace makes it. A file holds records of 32 bytes (record.h), and neither losses nor a
+ * acrntrace makes it. A file has records of 32 bytes (record.h). It has no losses, and no
  * frequency.
  *
  * A trace keeps only those bytes of a record that its event's fields cover. The rest of the 16
- * bytes is what the hypervisor writes: 0, except for the third word of an exception.
+ * bytes gets the hypervisor's values: 0, except for the third word of an exception.
  */
 #include "export/export.h"
 
@@ -19,8 +19,8 @@
 #include "import/acrn/trace.h"
 
 #define CPUS_MAX       4096u
-#define CPU_NONE       0xffu /* in a record's 8 bits */
-#define SLOTS	       2048u /* of a file in memory */
+#define CPU_NONE       0xffu /* the most for a record's 8 bits */
+#define SLOTS	       2048u /* bytes of a file's buffer */
 #define BACKS	       64u
 #define EXCEPTION      UINT64_C(0x10000) /* acrn_exception */
 #define EXCEPTION_WORD 2		 /* TRACE_4I(..., vector, error code, 2, 0) */
@@ -41,7 +41,7 @@ struct back {
 struct acrn {
 	struct rs_export export;
 	struct rs_folder folder;
-	bool fields_alone; /* a trace directory: bytes behind the fields are gone */
+	bool fields_alone; /* from a trace directory, which lacks the bytes after the fields */
 	struct file *files[CPUS_MAX];
 	struct back backs[BACKS];
 };
@@ -91,7 +91,8 @@ static struct rs_error *file_open(struct acrn *a, uint32_t cpu, struct file **ou
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-/* Returns a record's n_data. For an id that no catalogue has, the first field's type gives it. */
+/* Returns a record's n_data. For an id without a catalogue entry, the first field's type determines
+ * it. */
 static uint64_t n_data_of(const struct rs_event *event)
 {
 	if (strcmp(event->class_name, "raw") != 0 || !event->n_fields)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Trace Event Format, written: the JSON that Chrome's about:tracing, Perfetto and speedscope open
+ * Writes Trace Event Format: the JSON that Chrome's about:tracing, Perfetto and speedscope open
  * ("Trace Event Format", The Chromium Authors).
  *
- *	process		a VM; another for the streams of none
+ *	process		a VM; another one for the streams of no VM
  *	thread		a stream: a vCPU, a thread, a CPU
  *	B, E		a span's begin and end; they nest within a thread
  *	i		any other event, with its arguments; a loss among them
  *	M		names of processes and threads, before their first event
  *
  * Viewers close a span by the last B of its thread. So an end whose begin is not in the trace is
- * left out, and spans whose end was lost end where an event of lower depth says that they are over.
+ * left out, and a span whose end was lost ends at the next event of a lower depth.
  *
  * Memory grows with streams, not with the trace.
  */
@@ -28,7 +28,7 @@
 
 #define NO_VM "host"
 
-/* What a stream is in the file. */
+/* The process and thread of a stream in the file. */
 struct track {
 	const struct rs_stream *stream;
 	uint32_t pid, tid;
@@ -66,7 +66,7 @@ static bool same_vm(const void *item, const void *key)
 	return !strcmp(((const struct process *)item)->vm, key);
 }
 
-/* Begins an event: its phase, and whose it is. */
+/* Begins an event: writes its phase, process and thread. */
 static struct rs_json *event_begin(struct chrome *c, const char *phase, const struct track *track)
 {
 	struct rs_json *json = &c->json;
@@ -127,7 +127,7 @@ static struct rs_error *process_of(struct chrome *c, const char *vm, struct proc
 	return NULL;
 }
 
-/* Finds or makes the track of a stream, and names it in the file. */
+/* Finds or creates the track of a stream, and names it in the file. */
 static struct rs_error *track_of(struct chrome *c, const struct rs_stream *stream,
 				 struct track **out)
 {
@@ -161,7 +161,7 @@ static struct rs_error *track_of(struct chrome *c, const struct rs_stream *strea
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* Times are in microseconds; three decimals make them ns. */
+/* Times are in microseconds, with three decimals for ns. */
 static void put_time(struct chrome *c, struct rs_json *json, int64_t ts_ns)
 {
 	uint64_t ns = ts_ns < 0 ? -(uint64_t)ts_ns : (uint64_t)ts_ns;
@@ -212,7 +212,7 @@ static void instant(struct chrome *c, const struct track *track, const struct rs
 	rs_json_close(json, '}');
 }
 
-/* Writes one event. A span's depth tells which spans of its thread are over. */
+/* Writes one event. A span's depth shows which spans of its thread have ended. */
 static struct rs_error *put(struct chrome *c, const struct rs_view *view)
 {
 	bool begins = view->event->kind == RS_KIND_SPAN_BEGIN;
@@ -255,7 +255,7 @@ static struct rs_error *chrome_events(struct rs_sink *sink, const struct rs_view
 	return err || !c->out.error ? err : rs_out_flush(&c->out);
 }
 
-/* Ends the spans that are open still, at the last event, and the file. */
+/* Ends the spans that are still open, at the last event's time, and the file. */
 static struct rs_error *chrome_end(struct rs_sink *sink)
 {
 	struct chrome *c = (struct chrome *)sink;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all exporters share: opening and writing files. */
+/* Functions that all exporters share: opening and writing files. */
 #include "export/export.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct rs_error *rs_export_open(const char *path, int *fd)
 		return rs_error_create(RS_USAGE, "%s: %s", path, strerror(errno));
 	if (!fstat(made, &st) && S_ISREG(st.st_mode) && st.st_size) {
 		close(made);
-		return rs_error_create(RS_USAGE, "%s: it exists already and is not empty", path);
+		return rs_error_create(RS_USAGE, "%s: it already exists and is not empty", path);
 	}
 	*fd = made;
 	return NULL;

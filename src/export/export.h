@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Exporters write traces in the formats of other tools. An exporter is a sink that makes a file or
- * a directory of those events that its format can hold. A new one is a file with a create function,
- * and a row in cli/cmd_export.c.
+ * Exporters write traces in the formats of other tools. An exporter is a sink that writes a file or
+ * a directory with the events that its format can represent. A new one is a file with a create
+ * function, and a row in cli/cmd_export.c.
  *
  * One thread at a time uses an exporter.
  */
@@ -11,10 +11,10 @@
 
 #include "input/open.h"
 
-/* What was written; final after the sink's end(). */
+/* Counts of what was written; final after the sink's end(). */
 struct rs_export_tally {
 	uint64_t records;  /* written */
-	uint64_t left_out; /* events that the format cannot hold */
+	uint64_t left_out; /* events that the format cannot represent */
 	uint64_t lost;	   /* records, by losses that the format cannot express */
 };
 
@@ -25,16 +25,17 @@ struct rs_export {
 	void (*destroy)(struct rs_export *);
 };
 
-/* What a profile is made of. */
+/* The data from which a profile is made. */
 enum rs_export_of {
-	RS_EXPORT_EITHER, /* memory if the trace has events of it, else spans */
+	RS_EXPORT_EITHER, /* memory events if the trace has any, else samples, else spans */
 	RS_EXPORT_MEMORY,
 	RS_EXPORT_SPANS,
+	RS_EXPORT_SAMPLES,
 };
 
 struct rs_profile_resolver;
 
-/* What only exporters of profiles use. All outlive the export. */
+/* The options of exporters of profiles. All must outlive the export. */
 struct rs_export_options {
 	enum rs_export_of of;
 	const char *value;			    /* its name; NULL: the usual one */
@@ -44,19 +45,21 @@ struct rs_export_options {
 
 struct rs_exporter {
 	const char *name, *help;
-	/* Returns whether an input has events that the format is for. */
+	/* Returns whether an input has events that the format can represent. */
 	bool (*suits)(const struct rs_input *input);
-	/* path: what to make. RS_USAGE: it exists already. The input outlives the export. */
+	/* Creates an exporter, which writes to path. Returns RS_USAGE if path already exists. The
+	 * input must outlive the export. */
 	struct rs_error *(*create)(const char *path, const struct rs_input *input,
 				   const struct rs_export_options *options,
 				   struct rs_export **export);
-	bool is_profile; /* the options are for it */
+	bool is_profile; /* it uses the options */
 };
 
-/* Frees an exporter; NULL is allowed. */
+/* Frees an exporter. NULL is ignored. */
 void rs_export_destroy(struct rs_export *export);
 
-/* Opens a file to write, or a pipe or a device. RS_USAGE: a file that is not empty exists. */
+/* Opens a file, a pipe or a device for writing. Returns RS_USAGE if the file exists and is not
+ * empty. */
 struct rs_error *rs_export_open(const char *path, int *fd);
 
 /* Writes all n bytes, or returns RS_FAILED. */
@@ -93,5 +96,8 @@ struct rs_error *rs_export_pprof(const char *path, const struct rs_input *input,
 struct rs_error *rs_export_speedscope(const char *path, const struct rs_input *input,
 				      const struct rs_export_options *options,
 				      struct rs_export **export);
+struct rs_error *rs_export_callgrind(const char *path, const struct rs_input *input,
+				     const struct rs_export_options *options,
+				     struct rs_export **export);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A flame graph: an SVG in which a function's width is its value with all that it calls, and its
- * callers are below it. The script in it (flame.js) zooms and searches; without scripts the graph
- * is still whole. The file needs no network and no other file.
+ * Writes a flame graph: an SVG in which a function's width is its inclusive value, and its callers
+ * are below it. Its script (flame.js) zooms and searches; without scripts, the graph is still
+ * complete. The file needs no network and no other file.
  */
 #include "export/profile.h"
 
@@ -18,11 +18,11 @@
 #define ROW	   17u
 #define HEAD	   60u
 #define FOOT	   20u
-#define CHARACTER  7.0 /* pixels of one in a label, about */
+#define CHARACTER  7.0 /* approximate pixels of a character in a label */
 #define LEAST	   0.1 /* pixels: a narrower frame is left out */
 #define NUMBER_MAX 256
 
-/* The script, as bytes of text: made from flame.js by the build. */
+/* The script as text, generated from flame.js by the build. */
 static const char script[] = {
 #include "export/flame.js.inc"
 	0
@@ -106,7 +106,7 @@ static void head(const struct flame *f)
 	    LEFT, LEFT + WIDTH - 50, LEFT + WIDTH, f->height - 6);
 }
 
-/* Returns a color by the function's name: the same in each graph. */
+/* Returns a color by the function's name, the same in each graph. */
 static uint32_t color(const char *name)
 {
 	uint64_t hash = rs_hash_bytes(name, strlen(name));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Folded stacks: a line for each call path, the outermost function first, and its value.
+ * Writes folded stacks: a line for each call path, the outermost function first, with its value.
  *
  *	main;serve;read_file 4096
  */
@@ -17,7 +17,7 @@ static void put_name(struct rs_out *out, const char *name)
 	}
 }
 
-/* Writes the functions from the outermost to the node's own. */
+/* Writes the functions from the outermost one to the node's. */
 static void put_path(struct rs_out *out, const struct rs_call_node *node)
 {
 	const struct rs_call_node *path[RS_PROFILE_DEPTH_MAX];

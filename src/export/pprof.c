@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pprof's format: a Profile (profile.proto), encoded and compressed by gzip. A sample has all of
- * the profile's values. Each frame is a function, and a location with one line.
+ * Writes pprof's format: a Profile (profile.proto), encoded and compressed by gzip. A sample has
+ * all of the profile's values. Each frame is a function, and a location with one line.
  */
 #include "export/profile.h"
 
@@ -11,7 +11,7 @@
 
 #include "export/profile.pb-c.h"
 
-#define GZIP_WINDOW_BITS (15 + 16) /* zlib writes gzip's header */
+#define GZIP_WINDOW_BITS (15 + 16) /* makes zlib write gzip's header */
 
 typedef Rs__Pprof__Profile profile_message;
 typedef Rs__Pprof__ValueType value_message;
@@ -66,7 +66,7 @@ static bool value_type(struct pprof *p, const struct rs_profile_value *value, va
 	return type->type >= 0 && type->unit >= 0;
 }
 
-/* Makes a function and a location of each frame. Ids count from 1. */
+/* Creates a function and a location for each frame. Ids count from 1. */
 static bool frames_make(struct pprof *p, const struct rs_profile *profile)
 {
 	profile_message *message = &p->message;
@@ -126,7 +126,7 @@ static bool samples_make(struct pprof *p, const struct rs_profile *profile)
 	return true;
 }
 
-/* Makes room for the message's lists, and the message of the profile. */
+/* Allocates the message's lists, and fills in the profile's message. */
 static bool message_make(struct pprof *p, const struct rs_profile *profile, uint32_t value)
 {
 	profile_message *message = &p->message;
@@ -134,7 +134,7 @@ static bool message_make(struct pprof *p, const struct rs_profile *profile, uint
 	value_message *types;
 
 	rs__pprof__profile__init(message);
-	/* The empty text, two for each value, and at most two for each frame. */
+	/* The empty text, two texts for each value, and at most two for each frame. */
 	p->texts_room = 1 + 2u * profile->n_values + 2u * profile->n_frames;
 	message->string_table = rs_arena_alloc(&p->arena, p->texts_room * pointer);
 	message->function = rs_arena_alloc(&p->arena, (profile->n_frames + 1u) * pointer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Exporters of profiles: what a trace's memory or spans come to, in the formats of profile.h. The
+ * Exporters of profiles: a trace's memory, spans or samples, in the formats of profile.h. The
  * file is written when the trace has ended.
  */
 #include "export/profile.h"
@@ -13,6 +13,7 @@
 #include "analyze/heap.h"
 #include "analyze/spans.h"
 #include "export/export.h"
+#include "export/samples.h"
 
 #define TITLE_MAX 256
 
@@ -20,10 +21,28 @@ struct profile_export {
 	struct rs_export export;
 	const struct rs_export_options *options;
 	rs_profile_write_fn *write;
-	struct rs_sink *heap, *spans; /* NULL: not asked for */
+	struct rs_sink *heap, *spans; /* NULL: not requested */
+	bool of_samples;	      /* asked for */
+	struct rs_profile samples;
+	const struct rs_event *sample; /* the last event that is a sample */
 	char title[TITLE_MAX];
 	int fd;
 };
+
+static const struct rs_profile_value sample_values[] = { { "time", "nanoseconds" },
+							 { "samples", "count" } };
+#define N_SAMPLE_VALUES (sizeof(sample_values) / sizeof(sample_values[0]))
+
+/* Returns whether a producer has samples of a guest's tasks. */
+static bool has_samples(const struct rs_schema *schema)
+{
+	const struct rs_event *event;
+
+	for (uint32_t i = 0; (event = rs_schema_event(schema, i)); i++)
+		if (rs_sample_is(event))
+			return true;
+	return false;
+}
 
 bool rs_export_profile_suits(const struct rs_input *input)
 {
@@ -31,10 +50,25 @@ bool rs_export_profile_suits(const struct rs_input *input)
 
 	for (uint32_t i = 0; (stream = rs_input_stream(input, i)); i++) {
 		if (rs_schema_find(stream->schema, RS_ID_MEMORY_ALLOC) ||
-		    rs_schema_find(stream->schema, RS_ID_SPAN_BEGIN))
+		    rs_schema_find(stream->schema, RS_ID_SPAN_BEGIN) || has_samples(stream->schema))
 			return true;
 	}
 	return false;
+}
+
+const struct rs_profile_format rs_profile_formats[] = {
+	{ "folded", rs_profile_write_folded },	     { "flame", rs_profile_write_flame },
+	{ "pprof", rs_profile_write_pprof },	     { "speedscope", rs_profile_write_speedscope },
+	{ "callgrind", rs_profile_write_callgrind }, { 0 },
+};
+
+const struct rs_profile_format *rs_profile_format_find(const char *name)
+{
+	const struct rs_profile_format *format = rs_profile_formats;
+
+	while (format->name && strcmp(format->name, name) != 0)
+		format++;
+	return format->name ? format : NULL;
 }
 
 struct rs_error *rs_profile_write_file(const char *path, const struct rs_profile *profile,
@@ -66,10 +100,16 @@ static struct rs_error *profile_events(struct rs_sink *sink, const struct rs_vie
 		err = p->heap->ops->events(p->heap, views, n);
 	if (!err && p->spans)
 		err = p->spans->ops->events(p->spans, views, n);
+	for (size_t i = 0; p->of_samples && !err && i < n; i++) {
+		if (views[i].event != p->sample && !rs_sample_is(views[i].event))
+			continue;
+		p->sample = views[i].event;
+		err = rs_sample_add(&p->samples, &views[i]);
+	}
 	return err;
 }
 
-/* Finds a value by its name; without a name it is the one that most want. */
+/* Finds a value by its name; without a name, the default. */
 static struct rs_error *value_find(const struct rs_profile *profile, const char *name,
 				   uint32_t usual, uint32_t *value)
 {
@@ -83,7 +123,8 @@ static struct rs_error *value_find(const struct rs_profile *profile, const char 
 				       profile->values[*value].name);
 	}
 	*value = usual;
-	return name ? rs_error_create(RS_USAGE, "there is no value '%s': there are %s", name, have)
+	return name ? rs_error_create(RS_USAGE, "unknown value '%s': expected one of %s", name,
+				      have)
 		    : NULL;
 }
 
@@ -95,7 +136,8 @@ static struct rs_error *profile_write(struct profile_export *p, const struct rs_
 	struct rs_out out;
 
 	if (!err && !profile->n_paths)
-		err = rs_error_create(RS_USAGE, "the trace has neither memory events nor spans");
+		err = rs_error_create(RS_USAGE, "the trace has neither memory events nor spans nor "
+						"samples");
 	if (!err)
 		err = rs_out_init(&out, p->fd);
 	if (err)
@@ -117,7 +159,9 @@ static struct rs_error *profile_end(struct rs_sink *sink)
 	if (p->spans)
 		err = rs_spans_collect(p->spans, &spans);
 	p->export.tally.lost = p->heap ? heap.lost : spans.lost;
-	if (!err && (heap.records || !p->spans)) {
+	if (!err && !heap.records && (p->samples.n_paths || p->options->of == RS_EXPORT_SAMPLES)) {
+		err = profile_write(p, &p->samples, 0);
+	} else if (!err && (heap.records || !p->spans)) {
 		err = rs_heap_profile(&heap, p->options->resolver, &profile);
 		if (!err)
 			err = profile_write(p, &profile, RS_HEAP_PEAK_SPACE);
@@ -136,7 +180,7 @@ static const struct rs_sink_ops profile_ops = {
 	.end = profile_end,
 };
 
-/* ---- making one ----------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 static void profile_destroy(struct rs_export *export)
 {
@@ -144,6 +188,7 @@ static void profile_destroy(struct rs_export *export)
 
 	rs_heap_sink_destroy(p->heap);
 	rs_spans_sink_destroy(p->spans);
+	rs_profile_deinit(&p->samples);
 	if (p->fd >= 0)
 		close(p->fd);
 	free(p);
@@ -163,9 +208,11 @@ static struct rs_error *profile_create(const char *path, const struct rs_export_
 	p->write = write;
 	p->fd = -1;
 	snprintf(p->title, sizeof(p->title), "%s", options->title);
-	if (options->of != RS_EXPORT_SPANS)
+	p->of_samples = options->of == RS_EXPORT_EITHER || options->of == RS_EXPORT_SAMPLES;
+	rs_profile_init(&p->samples, sample_values, N_SAMPLE_VALUES);
+	if (options->of == RS_EXPORT_EITHER || options->of == RS_EXPORT_MEMORY)
 		err = rs_heap_sink_create(&p->heap);
-	if (!err && options->of != RS_EXPORT_MEMORY)
+	if (!err && (options->of == RS_EXPORT_EITHER || options->of == RS_EXPORT_SPANS))
 		err = rs_spans_sink_create(&p->spans);
 	if (!err)
 		err = rs_export_open(path, &p->fd);
@@ -204,4 +251,12 @@ struct rs_error *rs_export_speedscope(const char *path, const struct rs_input *i
 {
 	(void)input;
 	return profile_create(path, options, rs_profile_write_speedscope, export);
+}
+
+struct rs_error *rs_export_callgrind(const char *path, const struct rs_input *input,
+				     const struct rs_export_options *options,
+				     struct rs_export **export)
+{
+	(void)input;
+	return profile_create(path, options, rs_profile_write_callgrind, export);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Formats of profiles. A writer writes one profile to an output; the table in profile.c makes an
- * exporter of each, and `report --flame` calls the one for flame graphs. A new format is a file
- * with a writer, and a row there.
+ * Formats of profiles. A writer writes one profile to an output. profile.c makes an exporter of
+ * each writer, and has a table of all writers for the verbs that make a profile. `report --flame`
+ * calls the writer of flame graphs. A new format is a file with a writer, an exporter, and a row in
+ * that table.
  */
 #ifndef RS_EXPORT_PROFILE_H
 #define RS_EXPORT_PROFILE_H
@@ -11,7 +12,7 @@
 #include "base/out.h"
 
 struct rs_profile_what {
-	uint32_t value;	   /* which of the profile's values, in formats that hold one */
+	uint32_t value;	   /* the index of the profile's value, in formats with one value */
 	const char *title; /* of the profile */
 };
 
@@ -32,5 +33,16 @@ rs_profile_write_fn rs_profile_write_flame;
 rs_profile_write_fn rs_profile_write_pprof;
 /* speedscope's JSON, with a profile for each value (speedscope.c). */
 rs_profile_write_fn rs_profile_write_speedscope;
+/* Callgrind's format, with the costs of functions and calls by all values (callgrind.c). */
+rs_profile_write_fn rs_profile_write_callgrind;
+
+/* The formats by name, for verbs that write a profile. The last row is zeroed. */
+struct rs_profile_format {
+	const char *name;
+	rs_profile_write_fn *write;
+};
+extern const struct rs_profile_format rs_profile_formats[];
+/* Finds a format by name. Returns NULL if the name is unknown. */
+const struct rs_profile_format *rs_profile_format_find(const char *name);
 
 #endif

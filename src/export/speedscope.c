@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * speedscope's file format (https://www.speedscope.app/file-format-schema.json): frames once, and a
- * sampled profile for each value, whose samples are the paths and whose weights are the values.
+ * Writes speedscope's file format (https://www.speedscope.app/file-format-schema.json): each frame
+ * once, and a sampled profile for each value, whose samples are the paths and whose weights are the
+ * values.
  */
 #include "export/profile.h"
 
@@ -9,7 +10,7 @@
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
-/* Returns speedscope's word for a unit. */
+/* Returns speedscope's name of a unit. */
 static const char *unit_of(const char *unit)
 {
 	if (!strcmp(unit, "bytes") || !strcmp(unit, "nanoseconds"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes files of xentrace: windows of records, as Xen made them. A trace that was imported from
- * such a file holds its windows and their offsets, and they are written as they were. A window
+ * Writes files of xentrace: windows of records, in Xen's format. A trace that was imported from
+ * such a file has the file's windows and their offsets, and they are written unchanged. A window
  * waits until all of its records have been received and all windows before it are written.
  *
  *	records by time --> window of their CPU --> (complete, and its turn) --> file
@@ -18,7 +18,7 @@
 #include "xen/layout.h"
 #include "base/vector.h"
 
-#define CPUS_MAX    4096u	 /* the most that Xen can be built for */
+#define CPUS_MAX    4096u	 /* the most CPUs that a build of Xen can support */
 #define ROUND_BYTES (256u << 10) /* of records in a round */
 #define WAIT_MAX    (256u << 20) /* bytes of waiting windows; beyond it, rounds begin */
 #define RECORD_MAX  (4u + 8u + RS_XEN_WORDS_MAX * 4u)
@@ -39,13 +39,13 @@ struct xentrace {
 	int fd;
 	uint64_t written;
 	bool rounds;	      /* windows are made in rounds */
-	struct window *first; /* those that wait, by offset */
+	struct window *first; /* the waiting windows, by offset */
 	struct window *last;
-	size_t waiting;			/* bytes of records in these */
-	struct window *round[CPUS_MAX]; /* of the round that is being made */
+	size_t waiting;			/* bytes of records in the waiting windows */
+	struct window *round[CPUS_MAX]; /* of the current round */
 	size_t round_bytes;
-	struct window *open[CPUS_MAX]; /* of each CPU: the incomplete one */
-	int64_t skew[CPUS_MAX];	       /* of each CPU: added to its stamps on import */
+	struct window *open[CPUS_MAX]; /* the incomplete window of each CPU */
+	int64_t skew[CPUS_MAX];	       /* of each CPU: what the import added to its stamps */
 	bool was_back;		       /* back_tsc is the next record's original stamp */
 	uint64_t back_tsc;
 };
@@ -100,7 +100,7 @@ static struct rs_error *window_write(struct xentrace *x, struct window *window)
 	return err;
 }
 
-/* Inserts a window among those that wait, by offset, behind those of the same offset. */
+/* Inserts a window among the waiting windows, by offset, after those of the same offset. */
 static void window_wait(struct xentrace *x, struct window *window)
 {
 	struct window **at = &x->first;
@@ -115,7 +115,7 @@ static void window_wait(struct xentrace *x, struct window *window)
 		x->last = window;
 }
 
-/* Removes the first window that waits, and returns it. */
+/* Removes the first waiting window, and returns it. */
 static struct window *window_next(struct xentrace *x)
 {
 	struct window *window = x->first;
@@ -129,7 +129,7 @@ static struct window *window_next(struct xentrace *x)
 	return window;
 }
 
-/* Writes the windows that are complete and next in the file; at the end all of them. */
+/* Writes the windows that are complete and next in the file; at the end, all windows. */
 static struct rs_error *windows_write(struct xentrace *x, bool end)
 {
 	struct rs_error *err = NULL;
@@ -170,7 +170,7 @@ static struct rs_error *round_write(struct xentrace *x)
 	return err;
 }
 
-/* Gives up the original windows: moves the waiting records into a round. */
+/* Abandons the original windows: moves the waiting records into a round. */
 static struct rs_error *rounds_begin(struct xentrace *x)
 {
 	bool good = true;
@@ -212,7 +212,7 @@ static struct rs_error *window_begin(struct xentrace *x, const struct rs_xen_rec
 	return NULL;
 }
 
-/* Writes a record as Xen's buffers hold it. Returns its bytes. */
+/* Writes a record in the format of Xen's buffers. Returns its bytes. */
 static uint32_t record_make(const struct xentrace *x, const struct rs_view *view, uint8_t *to)
 {
 	const struct rs_xen_record *record = rs_view_xen(view);
@@ -275,7 +275,7 @@ static struct rs_error *event_write(struct xentrace *x, const struct rs_view *vi
 		err = window_begin(x, record);
 	else
 		err = record_put(x, view);
-	x->was_back &= !record; /* used by this record */
+	x->was_back &= !record; /* consumed by this record */
 	return err;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps the guest's trace rings in the memory of its log, as ring/survive.h lays them out. The
- * texts and names of the sites lie beside the rings, so that a collector can decode them without
- * the guest.
+ * texts and names of the sites are stored with the rings, so that a collector can decode them
+ * without the guest.
  */
 #pragma GCC visibility push(hidden)
 #include <ringside/guest_log.h>
@@ -28,8 +28,8 @@ static uint64_t definition_bytes(const struct rs_site *site)
 	return (sizeof(struct rs_survive_definition) + site->len + UINT64_C(7)) & ~UINT64_C(7);
 }
 
-/* Writes the texts of the sites, in the order of their numbers, to zeroed memory. Returns how many
- * bytes they take. */
+/* Writes the texts of the sites, in the order of their numbers, to zeroed memory. Returns their
+ * size in bytes. */
 static uint64_t define(uint8_t *to, const struct rs_site *sites, uint32_t n)
 {
 	uint64_t at = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest's log: chooses the lane of each line. Before rs_guest_log_start() there is one early
- * lane or none. A handler may interrupt the switch: the second rs_log_move() moves the lines that
- * it wrote to the early lane before `lanes` was set, and later lines do not go there.
+ * The guest's log: chooses the lane of each line. Before rs_guest_log_start(), at most one early
+ * lane exists. A handler may interrupt the switch: the second rs_log_move() moves the lines that it
+ * wrote to the early lane before `lanes` was set, and later lines do not use the early lane.
  */
-/* Symbols that other files of the runtime define are hidden too, so that no access needs a global
+/* Symbols that other files of the runtime define are also hidden, so that no access needs a global
  * offset table. */
 #pragma GCC visibility push(hidden)
 #include <ringside/guest_log.h>
@@ -29,7 +29,7 @@ static struct {
 	uint64_t number; /* the number of the last line */
 	uint64_t origin, us_mult;
 	void (*console)(const char *text, uint32_t bytes);
-	void *region; /* of the trace rings; NULL if there is none */
+	void *region; /* the region of the trace rings; NULL: none */
 	uint64_t region_bytes;
 } self;
 
@@ -70,7 +70,7 @@ uint32_t rs_guest_log_name(uint32_t cpu, char *name)
 	return at;
 }
 
-/* Returns the lane for lines of this CPU, or NULL if there is none. */
+/* Returns the lane for lines of this CPU, or NULL if no lane exists. */
 static const struct rs_log_lane *lane_of(uint32_t cpu)
 {
 	/* Pairs with the release in rs_guest_log_start(). */
@@ -149,7 +149,7 @@ static void half_prepare(struct rs_log_head *head, const struct rs_log_layout *l
 	self.region = NULL;
 	if (self.region_bytes >= sizeof(struct rs_survive_head)) {
 		self.region = (uint8_t *)head + rs_log_traces_at(layout, at);
-		/* The head describes an earlier run. rs_guest_log_rings() writes it anew. */
+		/* The head describes an earlier run. rs_guest_log_rings() writes a new one. */
 		__builtin_memset(self.region, 0, sizeof(struct rs_survive_head));
 	}
 }
@@ -164,7 +164,7 @@ void *rs_guest_log_region(uint64_t *bytes)
 static void log_publish(const struct rs_guest_log_config *config)
 {
 	rs_guest_area.log = (uintptr_t)config->memory + rs_guest_area.to_gpa;
-	/* Pairs with the host's read of log_bytes, which is 0 until there is a log. */
+	/* Pairs with the host's read of log_bytes, which is 0 until the log exists. */
 	__atomic_store_n(&rs_guest_area.log_bytes, config->bytes, __ATOMIC_RELEASE);
 }
 

@@ -49,20 +49,19 @@ void rs_guest_start(const struct rs_guest_config *config, struct rs_site *begin,
 }
 
 /*
- * The full() hook of a ring with a doorbell. Returns true if the host made room. If the host does
- * not drain (its disk is full, or the VMM is another one), the hook rings only from time to time,
- * so that a guest that loses records does not also exit for each one.
+ * The full() hook of a ring with a doorbell. Returns true if it has rung. If the host does not
+ * drain the ring (its disk is full, or the VMM does not support Ringside), the hook rings only from
+ * time to time, so that a guest that loses records does not also exit for each lost record.
+ *
+ * The ring's head does not show whether the host made room: if a handler writes records between a
+ * read of the head and the doorbell, the head may move around the whole ring.
  */
 static bool ring_full(struct rs_sbuf_producer *p)
 {
-	uint32_t head;
-
 	if ((p->refused - p->reported) & (RS_GUEST_ASK_EVERY - 1))
 		return false;
-	/* Only a comparison uses it; claim_plan() in sbuf.c loads it with acquire. */
-	head = __atomic_load_n(&p->ring->head, __ATOMIC_RELAXED);
 	rs_guest_arch_doorbell(RS_DOORBELL_FULL, gpa_of(&rs_guest_area));
-	return __atomic_load_n(&p->ring->head, __ATOMIC_RELAXED) != head;
+	return true;
 }
 
 /* The full() hook of a ring that overwrites. It is a local function, because the address of another
@@ -104,7 +103,7 @@ enum rs_guest_status rs_guest_vcpu_init(uint32_t vcpu, void *ring, uint64_t byte
 	if (!own_this)
 		rs_guest_arch_set_this(&vcpus[vcpu].self);
 	rs_guest_area.ring[vcpu].gpa = gpa_of(ring);
-	/* Pairs with the host's read of bytes, which is 0 until there is a ring. */
+	/* Pairs with the host's read of bytes, which is 0 until the ring exists. */
 	__atomic_store_n(&rs_guest_area.ring[vcpu].bytes, bytes, __ATOMIC_RELEASE);
 	if (hand_over == RS_GUEST_DOORBELL)
 		rs_guest_arch_doorbell(RS_DOORBELL_REGISTER, gpa_of(&rs_guest_area));
@@ -119,7 +118,7 @@ struct rs_sbuf_producer *rs_guest_producer(uint32_t vcpu)
 /* ---- handlers ----------------------------------------------------------------------------- */
 
 /*
- * Records the end of the put that this handler interrupted, if it did: everything from there on is
+ * Records the end of the put that this handler interrupted, if any: everything from there on is
  * complete. The mark of an outer put that is still open stays.
  */
 void rs_guest_handler_enter(uint32_t vcpu)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A guest's part of memory.h: which memory is surely its stack, and the doorbell that asks the
- * host for a stack. trace/memory.c is a program's part.
+ * A guest's part of memory.h: finds memory that certainly belongs to the stack, and requests a
+ * stack from the host by the doorbell. trace/memory.c is a program's part.
  */
 #pragma GCC visibility push(hidden)
 #include "guest/arch.h"
 #include "ring/stack.h"
 #pragma GCC visibility pop
 
-_Static_assert(RS_GUEST_STACK_MAX == RS_STACK_DEPTH_MAX, "a stack by the host is a record's");
+_Static_assert(RS_GUEST_STACK_MAX == RS_STACK_DEPTH_MAX, "a stack from the host fits a record");
 
 #define PAGE_BYTES UINT64_C(4096)
 
-/* Without a range that contains it: the page of the frame, which is mapped, as the frame is. */
+/* If no known range contains the frame: the frame's page, which is mapped. */
 bool rs_stack_find(struct rs_sbuf_producer *p, uint64_t frame, uint64_t *top)
 {
 	(void)p;
@@ -21,8 +21,8 @@ bool rs_stack_find(struct rs_sbuf_producer *p, uint64_t frame, uint64_t *top)
 }
 
 /*
- * The vCPU's block is in use while busy is set: a handler that interrupts it gets no stack of the
- * host's. What the host wrote is copied, each field once, and checked in the copy.
+ * The vCPU's block is in use while `busy` is set: a handler that interrupts it gets no stack from
+ * the host. The host's data is copied, each field once, and the copy is checked.
  */
 uint32_t rs_stack_ask_host(const struct rs_sbuf_producer *p, struct rs_stack *stack, uint32_t max)
 {
@@ -50,7 +50,7 @@ uint32_t rs_stack_ask_host(const struct rs_sbuf_producer *p, struct rs_stack *st
 	return n;
 }
 
-/* A guest brings its own. */
+/* A guest may provide its own. */
 void *rs_memory_live_default(uint64_t *bytes)
 {
 	*bytes = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The port of a ring in the memory of a guest whose VMM takes no part, and its clock. */
+/* The port of a ring in the memory of a guest whose VMM does not support Ringside, and the guest's
+ * clock. */
 #include "host/foreign.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ void rs_foreign_clock(struct rs_foreign *guest, struct rs_clock *clock)
 	pthread_mutex_unlock(&guest->lock);
 }
 
-/* Notes that a stamp is later than the host's `after`, and earlier than its `before`. */
+/* Adds bounds: a stamp is later than the host's `after`, and earlier than its `before`. */
 static void stamp_note(struct rs_foreign_ring *ring, uint64_t stamp, uint64_t after,
 		       uint64_t before)
 {
@@ -86,7 +87,7 @@ static uint32_t ahead(const struct rs_foreign_ring *ring, uint32_t offset, uint3
 	return offset >= of ? offset - of : offset + ring->header.size - of;
 }
 
-/* Notes the bounds of the stamp of the record at an offset, if it has one. */
+/* Adds the bounds of the stamp of the record at an offset, if a record begins there. */
 static void record_note(struct rs_foreign_ring *ring, uint32_t at, uint64_t after, uint64_t before)
 {
 	uint64_t words[2]; /* tsc, head */
@@ -96,7 +97,7 @@ static void record_note(struct rs_foreign_ring *ring, uint32_t at, uint64_t afte
 		stamp_note(ring, words[0], after, before);
 }
 
-/* Bounds the guest's clock by a poll between two stamps of the host's that found a tail. */
+/* Bounds the guest's clock by a poll that found a tail between two host stamps. */
 static void poll_note(struct rs_foreign_ring *ring, uint32_t tail, uint64_t before, uint64_t after)
 {
 	if (ring->waits && tail != ring->waits_at) {
@@ -116,7 +117,7 @@ static void poll_note(struct rs_foreign_ring *ring, uint32_t tail, uint64_t befo
 	ring->polled = before;
 }
 
-/* Returns whether a header is that of the ring as it was left. */
+/* Returns whether a header is unchanged since the last write. */
 static bool is_same(const struct rs_foreign_ring *ring, const struct rs_sbuf *header)
 {
 	const struct rs_sbuf *was = &ring->header;
@@ -145,7 +146,7 @@ static bool foreign_poll(void *ctx, uint32_t *tail, uint64_t *refused)
 	}
 	/* Pairs with the guest's release of tail: the slots are read after it. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	/* A tail of which some bytes are old may be too large. Of two, the smaller is used. */
+	/* A tail with some old bytes may be too large. Of two reads, the smaller one is used. */
 	*tail = header.tail;
 	if (again.tail < ring->header.size &&
 	    ahead(ring, again.tail, ring->read) < ahead(ring, header.tail, ring->read))
@@ -156,7 +157,8 @@ static bool foreign_poll(void *ctx, uint32_t *tail, uint64_t *refused)
 	return true;
 }
 
-/* What cannot be read any more becomes slots without a record, which the drain counts as lost. */
+/* Memory that can no longer be read becomes slots without a record, which the drain counts as
+ * lost. */
 static bool foreign_copy(void *ctx, uint32_t offset, void *to, uint32_t bytes)
 {
 	struct rs_foreign_ring *ring = ctx;
@@ -174,7 +176,7 @@ static bool foreign_release(void *ctx, uint32_t head)
 	struct rs_foreign_ring *ring = ctx;
 	const uint32_t shift = 8 * ring->byte, step = UINT32_C(1) << shift;
 	const uint32_t rest = ring->header.head & (step - 1);
-	/* The last offset at which all other bytes are those that the guest has. */
+	/* The last offset that differs from the guest's head in only one byte. */
 	uint32_t to = (head >= rest ? head : ring->header.size - 1) - rest;
 	struct rs_sbuf header;
 	uint8_t byte;
@@ -183,7 +185,7 @@ static bool foreign_release(void *ctx, uint32_t head)
 	to = to / step * step + rest;
 	if (to == ring->header.head || rs_foreign_has_left(ring->guest))
 		return true;
-	/* Nothing is written to a ring that was begun anew, or to what is no ring any more. */
+	/* Write nothing to a ring that was restarted, or to memory that is no longer a ring. */
 	byte = (uint8_t)(to >> shift);
 	if (!ring_read(ring, 0, &header, sizeof(header)) || !is_same(ring, &header) ||
 	    !ring->memory->write(ring->memory->ctx,
@@ -202,7 +204,7 @@ bool rs_foreign_ring_init(struct rs_foreign_ring *ring, struct rs_foreign *guest
 {
 	uint32_t byte = 1, step;
 
-	/* All heads, a step apart, differ in one byte. */
+	/* All heads that are a step apart differ in one byte. */
 	while (header->size > UINT64_C(256) << 8 * byte)
 		byte++;
 	step = UINT32_C(1) << 8 * byte;

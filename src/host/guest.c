@@ -24,7 +24,7 @@
 enum vcpu_state {
 	VCPU_NONE, /* no ring found yet */
 	VCPU_READY,
-	VCPU_BROKEN, /* its ring is invalid: reported, and never read again */
+	VCPU_BROKEN, /* its ring is invalid; that was reported, and the ring is never read again */
 };
 
 struct vcpu {
@@ -34,9 +34,11 @@ struct vcpu {
 	struct rs_stream stream;
 	struct rs_drain drain;
 	struct rs_foreign_ring foreign; /* of a foreign guest */
-	enum vcpu_state state; /* written under the lock with release; read with acquire */
-	bool registered;       /* by a doorbell; under the lock */
-	bool stack_broken;     /* its block for stacks is not memory; of the vCPU's thread */
+	enum vcpu_state state;		/* written under the lock with release; read with acquire */
+	bool registered;		/* by a doorbell; under the lock */
+	bool announced;			/* the area has its ring's address; under the lock */
+	uint32_t looked;		/* atomic: the guest's `looks` at the last failed search */
+	bool stack_broken; /* its block for stacks is not in RAM; only the vCPU's thread uses it */
 };
 
 struct rs_host_guest {
@@ -49,12 +51,13 @@ struct rs_host_guest {
 	struct rs_schema *schema;
 	pthread_mutex_t lock;
 	bool claimed;  /* by a recorder or a source */
-	void *owner;   /* the claimer's; release and acquire */
+	void *owner;   /* set by the claimer; release and acquire */
 	uint64_t area; /* gpa at which the area is expected or was found */
 	bool area_expected, area_read, area_broken;
 	bool is_foreign;
+	uint32_t looks; /* atomic: the number of changes of a foreign guest's area, plus 1 */
 	struct rs_foreign foreign;
-	uint32_t ended; /* atomic, in a word of its own; release and acquire */
+	uint32_t ended; /* atomic, in a separate word; release and acquire */
 	uint32_t n_vcpus;
 	struct vcpu vcpus[];
 };
@@ -137,7 +140,7 @@ void rs_host_set_tsc_offset(struct rs_host_guest *guest, uint32_t vcpu, int64_t 
 		    !(*c >= '0' && *c <= '9'))
 			*c = '_';
 	}
-	/* vCPUs with equal offsets share a clock, and thereby a class of streams. */
+	/* vCPUs with equal offsets share a clock, and thus a class of streams. */
 	if (vcpu && first->offset == offset && first->error_cycles == error_cycles) {
 		v->clock = *first;
 		return;
@@ -158,8 +161,15 @@ void rs_host_guest_set_foreign(struct rs_host_guest *guest, uint64_t since)
 {
 	rs_foreign_init(&guest->foreign, since);
 	guest->is_foreign = true;
+	guest->looks = 1;
 	for (uint32_t i = 0; i < guest->n_vcpus; i++)
 		rs_host_set_tsc_offset(guest, i, 0, RS_CLOCK_ERROR_UNKNOWN);
+}
+
+void rs_host_guest_search(struct rs_host_guest *guest)
+{
+	/* Pairs with the acquire in vcpu_find(). */
+	__atomic_add_fetch(&guest->looks, 1, __ATOMIC_RELEASE);
 }
 
 bool rs_host_guest_has_left(const struct rs_host_guest *guest)
@@ -172,11 +182,11 @@ void rs_host_guest_clock(struct rs_host_guest *guest, const struct rs_clock *hos
 {
 	const struct rs_clock *own = &guest->vcpus[0].clock;
 
-	/* The id, the name and the flag do not change. */
+	/* The id and the name do not change; the flag is cleared when the area is found. */
 	*clock = *host;
 	clock->id = own->id;
 	memcpy(clock->name, own->name, sizeof(clock->name));
-	clock->invariant = own->invariant;
+	clock->invariant = __atomic_load_n(&own->invariant, __ATOMIC_RELAXED);
 	clock->offset = 0;
 	clock->error_cycles = RS_CLOCK_ERROR_UNKNOWN;
 	rs_foreign_clock(&guest->foreign, clock);
@@ -261,14 +271,16 @@ static struct rs_error *site_read(struct rs_host_guest *guest, const struct rs_g
 		return bad(guest, "no memory for a text", site.text + area->to_gpa);
 	if (site.kind == RS_GUEST_SITE_EVENT)
 		err = rs_schema_declare(guest->schema, site.id, text, site.len);
+	else if (site.kind == RS_GUEST_SITE_SPAN)
+		err = rs_schema_set_span(guest->schema, site.id, text, site.len);
 	else
 		err = rs_schema_set_name(guest->schema, site.id, text, site.len);
 	return rs_error_wrap(err, "guest '%s': site %u at guest-physical 0x%llx", guest->vm, index,
 			     (unsigned long long)at);
 }
 
-/* Reads the area's head and the sites, once. Sets *there to false if the guest has not set the area
- * up yet. */
+/* Reads the area's head and the sites, once. Sets *there to false if the guest has not yet set up
+ * the area. */
 static struct rs_error *area_read(struct rs_host_guest *guest, bool *there)
 {
 	struct rs_guest_area area;
@@ -287,7 +299,7 @@ static struct rs_error *area_read(struct rs_host_guest *guest, bool *there)
 		err = bad(guest, "no memory for the trace area", guest->area);
 	if (!err && (area.version != RS_GUEST_AREA_VERSION || area.bytes != sizeof(area)))
 		err = rs_error_create(RS_DAMAGED,
-				      "guest '%s': its trace area is of version %u and %u bytes; "
+				      "guest '%s': its trace area has version %u and %u bytes; "
 				      "this host reads version %u, %zu bytes",
 				      guest->vm, area.version, area.bytes, RS_GUEST_AREA_VERSION,
 				      sizeof(area));
@@ -296,7 +308,8 @@ static struct rs_error *area_read(struct rs_host_guest *guest, bool *there)
 	for (uint32_t i = 0; !err && i < area.n_sites; i++)
 		err = site_read(guest, &area, i);
 	for (uint32_t i = 0; !err && i < guest->n_vcpus; i++)
-		guest->vcpus[i].clock.invariant &= (area.flags & RS_GUEST_INVARIANT_TSC) != 0;
+		if (!(area.flags & RS_GUEST_INVARIANT_TSC)) /* rs_host_guest_clock() may read it */
+			__atomic_store_n(&guest->vcpus[i].clock.invariant, false, __ATOMIC_RELAXED);
 	guest->area_broken = err != NULL;
 	guest->area_read = *there = !err;
 	return err;
@@ -319,7 +332,8 @@ static struct rs_error *ring_read(struct rs_host_guest *guest, uint32_t vcpu, bo
 	*found = false;
 	if (!guest_read(guest, at, &ring, sizeof(ring)))
 		return bad(guest, "no memory for the trace area", at);
-	if (!ring.bytes)
+	v->announced = ring.bytes != 0;
+	if (!v->announced)
 		return NULL;
 	if (!guest_read(guest, ring.gpa, &head, sizeof(head)))
 		return bad(guest, "no memory for a ring", ring.gpa);
@@ -333,7 +347,7 @@ static struct rs_error *ring_read(struct rs_host_guest *guest, uint32_t vcpu, bo
 	if (status != RS_SBUF_OK)
 		return bad(guest, rs_sbuf_status_text(status), ring.gpa);
 	if (head.ele_size != RS_SLOT_BYTES)
-		return bad(guest, "a ring whose elements are no slots", ring.gpa);
+		return bad(guest, "a ring whose elements are not slots", ring.gpa);
 	if (ring.gpa + sizeof(head) + head.size < ring.gpa)
 		return bad(guest, "a ring past the end of memory", ring.gpa);
 	v->ring = ring.gpa;
@@ -343,9 +357,8 @@ static struct rs_error *ring_read(struct rs_host_guest *guest, uint32_t vcpu, bo
 				 .release = port_release,
 				 .size = head.size,
 				 .head = head.head };
-	if (guest->is_foreign &&
-	    !rs_foreign_ring_init(&v->foreign, &guest->foreign, &guest->memory, ring.gpa, &head,
-				  &v->clock, &port))
+	if (guest->is_foreign && !rs_foreign_ring_init(&v->foreign, &guest->foreign, &guest->memory,
+						       ring.gpa, &head, &v->clock, &port))
 		return bad(guest, "a ring whose head is not at the beginning of a step", ring.gpa);
 	rs_drain_init(&v->drain, &port, guest->schema);
 	v->drain.clock = &v->clock;
@@ -375,17 +388,26 @@ static struct rs_error *ring_find(struct rs_host_guest *guest, uint32_t vcpu)
 	return rs_error_wrap(err, "vCPU %u", vcpu);
 }
 
-/* Searches for the area and for one vCPU's ring, where they are expected. */
+/* Searches for the area and for one vCPU's ring at the expected addresses. */
 static struct rs_error *vcpu_find(struct rs_host_guest *guest, uint32_t vcpu)
 {
+	struct vcpu *v = &guest->vcpus[vcpu];
+	/* Pairs with the release in rs_host_guest_search(). */
+	uint32_t looks = __atomic_load_n(&guest->looks, __ATOMIC_ACQUIRE);
 	struct rs_error *err = NULL;
 	bool there = false;
 
+	/* Most vCPUs of a foreign guest never appear, and each round of the recorder polls them
+	 * all. */
+	if (guest->is_foreign && __atomic_load_n(&v->looked, __ATOMIC_RELAXED) == looks)
+		return NULL;
 	pthread_mutex_lock(&guest->lock);
-	if (guest->area_expected || guest->vcpus[vcpu].registered)
+	if (guest->area_expected || v->registered)
 		err = area_read(guest, &there);
 	if (there)
 		err = ring_find(guest, vcpu);
+	if (there && !v->announced)
+		__atomic_store_n(&v->looked, looks, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&guest->lock);
 	return err;
 }
@@ -400,6 +422,21 @@ struct rs_error *rs_host_ring_poll(struct rs_host_guest *guest, uint32_t vcpu,
 				       .stream = &v->stream,
 				       .schema = guest->schema };
 	return err;
+}
+
+struct rs_error *rs_host_guest_read_area(struct rs_host_guest *guest, bool *there)
+{
+	struct rs_error *err;
+
+	pthread_mutex_lock(&guest->lock);
+	err = area_read(guest, there);
+	pthread_mutex_unlock(&guest->lock);
+	return err;
+}
+
+const struct rs_stream *rs_host_guest_stream(const struct rs_host_guest *guest, uint32_t vcpu)
+{
+	return &guest->vcpus[vcpu].stream;
 }
 
 bool rs_host_guest_found(const struct rs_host_guest *guest)
@@ -458,7 +495,7 @@ struct rs_error *rs_host_guest_claim(struct rs_host_guest *guest, void *owner)
 	pthread_mutex_unlock(&guest->lock);
 	if (!claimed)
 		rs_host_guest_set_owner(guest, owner);
-	return claimed ? rs_error_create(RS_USAGE, "guest '%s' is recorded or read already",
+	return claimed ? rs_error_create(RS_USAGE, "guest '%s' is already recorded or read",
 					 guest->vm)
 		       : NULL;
 }
@@ -484,14 +521,17 @@ static struct rs_error *doorbell_register(struct rs_host_guest *guest, uint32_t 
 		if (!err)
 			err = ring_find(guest, vcpu);
 		if (!err && guest->vcpus[vcpu].state == VCPU_NONE)
-			err = bad(guest, "no ring of this vCPU in the trace area", area);
+			err = bad(guest,
+				  "no ring of this vCPU in the trace area "
+				  "(does the guest give the vCPU another number?)",
+				  area);
 	}
 	pthread_mutex_unlock(&guest->lock);
 	return err;
 }
 
-/* Unwinds into host memory, and writes what the guest has room for, the count last. Writes nothing
- * if there is no stack. */
+/* Unwinds into host memory, and writes as much as the guest has room for, the count last. Writes
+ * nothing if no stack was found. */
 static struct rs_error *doorbell_stack(struct rs_host_guest *guest, uint32_t vcpu, uint64_t gpa)
 {
 	const struct rs_guest_memory *memory = &guest->memory;
@@ -537,7 +577,7 @@ struct rs_error *rs_host_doorbell(struct rs_host_guest *guest, uint32_t vcpu, ui
 	}
 	return rs_error_create(RS_USAGE,
 			       "guest '%s', vCPU %u: doorbell with EAX 0x%x, which "
-			       "is no request",
+			       "is not a request",
 			       guest->vm, vcpu, eax);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the readers of other tools' files share. */
+/* Functions that the readers of other tools' files share. */
 #include "import/foreign.h"
 
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #define RS_FOREIGN_REMARKS    8
 #define RS_FOREIGN_REMARK_MAX 192
-#define RS_FOREIGN_HOST	      65 /* a name of Linux's, and its NUL */
+#define RS_FOREIGN_HOST	      65 /* a name of a Linux task, with its NUL */
 
 /* The counts of a file. They are complete once the source has ended. */
 struct rs_foreign_tally {
@@ -16,7 +16,7 @@ struct rs_foreign_tally {
 	uint64_t lost;	   /* records that the file reports as lost */
 	uint64_t gaps;	   /* losses of unknown size; each counts 1 in `lost` */
 	uint64_t left_out; /* records that could not be made into events */
-	/* What else a reader should know, a line each. */
+	/* Other remarks for the user, a line each. */
 	char remarks[RS_FOREIGN_REMARKS][RS_FOREIGN_REMARK_MAX];
 	uint32_t n_remarks;
 };
@@ -25,7 +25,7 @@ struct rs_foreign_tally {
 __attribute__((format(printf, 2, 3))) void rs_foreign_remark(struct rs_foreign_tally *tally,
 							     const char *format, ...);
 
-/* A number of things that a reader of the file should know of. */
+/* A count that becomes a remark. */
 struct rs_foreign_count {
 	uint64_t n;
 	const char *noun, *what; /* "line", "left out: invalid" */
@@ -48,10 +48,10 @@ struct rs_foreign {
 
 struct rs_xen_decoder;
 
-/* What a file may not say itself. The options that a format has no use for are refused before an
- * importer gets them (struct rs_importer). */
+/* Facts that a file may lack. Options that a format does not accept are rejected before its
+ * importer is called (struct rs_importer). */
 struct rs_foreign_options {
-	uint64_t freq_hz;    /* of its stamps; 0: not given */
+	uint64_t freq_hz;    /* the frequency of its stamps; 0: not given */
 	const char *xen_log; /* Xen's boot log, which names the frequency; or NULL */
 	/* For a caller that reads many of Xen's files, one at a time: a decoder that
 	 * rs_xen_decoder_init() initialized, which the sources share; or NULL. It outlives the
@@ -63,27 +63,29 @@ struct rs_importer {
 	const char *name, *help;
 	const uint8_t *magic;
 	uint32_t magic_bytes;
-	bool takes_freq, takes_xen_log; /* which of the options open_fd() and the like use */
+	bool accepts_freq, accepts_xen_log; /* the options that the format uses */
 	struct rs_error *(*open)(const char *path, struct rs_foreign **foreign);
-	/* Instead of open(), for formats that have options, and can come through a pipe. The bytes
-	 * at head were read from fd already. Owns fd from here on, after an error too. */
+	/* Replaces open() for formats that have options, or that can be read from a pipe. The bytes
+	 * at head were already read from fd. Takes ownership of fd, also after an error. */
 	struct rs_error *(*open_fd)(int fd, const char *path, const void *head, size_t bytes,
 				    const struct rs_foreign_options *options,
 				    struct rs_foreign **foreign);
 	/* For formats without a magic: returns whether a file begins as this format does. */
 	bool (*is_file)(const uint8_t *head, size_t bytes);
-	/* For formats that are directories, too. */
+	/* For formats that may also be directories. */
 	bool (*is_directory)(const char *path);
 	struct rs_error *(*open_directory)(const char *path,
 					   const struct rs_foreign_options *options,
 					   struct rs_foreign **foreign);
-	/* For formats with several files of one name, where the name is not the path of a file. */
+	/* For formats whose input is several files with a common name, which is not the path of a
+	 * file. */
 	bool (*is_name)(const char *path);
 	struct rs_error *(*open_name)(const char *path, const struct rs_foreign_options *options,
 				      struct rs_foreign **foreign);
 };
 
-/* Opens trace-cmd's trace.dat (tracedat.c). Returns RS_DAMAGED if nothing of it can be read. */
+/* Opens trace-cmd's trace.dat (tracedat.c). Returns RS_DAMAGED if nothing of the file can be
+ * read. */
 struct rs_error *rs_tracedat_open(const char *path, struct rs_foreign **foreign);
 
 #endif

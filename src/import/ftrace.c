@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_MAX 1024 /* names of a field's values */
-#define SYMBOL_MAX 96	/* bytes of a symbol's name that are shown */
-#define DEPTH_MAX  32	/* of the expressions that are searched */
+#define VALUES_MAX 1024 /* the most names of a field's values */
+#define SYMBOL_MAX 96	/* the most bytes shown of a symbol's name */
+#define DEPTH_MAX  32	/* nesting of the expressions that are searched */
 
 /* ---- fields of a format ------------------------------------------------------------------- */
 
@@ -20,7 +20,7 @@ static bool is_integer(const struct tep_format_field *field)
 	       (field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8);
 }
 
-/* Returns whether a field is an array, which becomes a text: chars as they are, other elements as
+/* Returns whether a field is an array. An array becomes a text: chars unchanged, other elements as
  * bytes in hexadecimal. */
 static bool is_array(const struct tep_format_field *field)
 {
@@ -150,7 +150,7 @@ struct rs_ftrace_copy *rs_ftrace_plan_buffer(struct rs_ftrace_event *event)
 
 /* ---- payloads ----------------------------------------------------------------------------- */
 
-/* Copies the fields into the payload, all of them as little endian. */
+/* Copies the fields into the payload, each in little endian. */
 bool rs_ftrace_copy_all(const struct rs_ftrace_copy *copies, uint32_t n, struct tep_handle *tep,
 			const uint8_t *data, uint32_t bytes, uint8_t *payload)
 {
@@ -164,7 +164,7 @@ bool rs_ftrace_copy_all(const struct rs_ftrace_copy *copies, uint32_t n, struct 
 	return true;
 }
 
-/* Finds an array's bytes in a record: the field itself, or the place that it names. */
+/* Finds an array's bytes in a record: the field itself, or the place to which it refers. */
 static bool bytes_of(const struct tep_format_field *field, struct tep_handle *tep,
 		     const uint8_t *data, uint32_t bytes, const uint8_t **array, uint32_t *len)
 {
@@ -172,7 +172,7 @@ static bool bytes_of(const struct tep_format_field *field, struct tep_handle *te
 
 	if (at > bytes || size > bytes - at)
 		return false;
-	if (field->flags & TEP_FIELD_IS_DYNAMIC) { /* __data_loc: offset, and length above */
+	if (field->flags & TEP_FIELD_IS_DYNAMIC) { /* __data_loc: length << 16 | offset */
 		uint32_t loc = (uint32_t)tep_read_number(tep, data + at, 4);
 
 		if (size != sizeof(loc))
@@ -187,7 +187,7 @@ static bool bytes_of(const struct tep_format_field *field, struct tep_handle *te
 	return true;
 }
 
-/* The texts of a record, one after the other. Text that has no room is cut. */
+/* Writes the texts of a record, one after the other. Text without room is cut. */
 struct text {
 	uint8_t *at; /* room for RS_FTRACE_TEXT_MAX bytes */
 	uint32_t len;
@@ -232,8 +232,8 @@ static bool stack_of(const struct rs_ftrace_event *event, struct tep_handle *tep
 }
 
 /* Writes a stack as "schedule+0x23 kernel_clone+0x1f", the innermost address first, with the
- * symbols of the format's file. An address without a symbol is a number. Frames that have no room
- * become " ...". */
+ * symbols of the format's file. An address without a symbol is a number. Frames without room become
+ * " ...". */
 static void text_add_stack(struct text *text, const struct tep_format_field *field,
 			   struct tep_handle *tep, const uint8_t *array, uint32_t len)
 {
@@ -299,7 +299,7 @@ static bool is_field(const struct tep_print_arg *arg, const char *name)
 	       !strcmp(arg->field.name, name);
 }
 
-/* Returns the symbols that __print_symbolic() has for a field, also within an expression. */
+/* Returns the symbols that __print_symbolic() lists for a field, also within an expression. */
 static const struct tep_print_flag_sym *symbols_in(const struct tep_print_arg *arg,
 						   const char *name, int depth)
 {
@@ -393,13 +393,13 @@ static struct rs_enum *values_of(const struct tep_event *format,
 
 /* ---- declarations ------------------------------------------------------------------------- */
 
-/* Returns a field's name. The event may have a field "tid" of its own, which gets another name. */
+/* Returns a field's name. If the event has a field "tid", that field gets another name. */
 static const char *name_of(const struct tep_format_field *field)
 {
 	return strcmp(field->name, "tid") ? field->name : "tid_";
 }
 
-/* Returns the name of the buffer's field. The event may have a field "buffer" of its own, too. */
+/* Returns the name of the buffer's field, which differs if the event has a field "buffer". */
 static const char *buffer_name(struct tep_event *format)
 {
 	return tep_find_field(format, "buffer") ? "buffer_" : "buffer";

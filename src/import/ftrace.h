@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes Ringside's events of the kernel's trace events, by their formats: the thread, the integers,
  * and arrays and texts as texts. The readers of trace.dat and of the running kernel's records use
- * it. Records are not trusted: each read stays within their bytes. */
+ * it. Records may be damaged: each read is checked to stay within their bytes. */
 #ifndef RS_IMPORT_FTRACE_H
 #define RS_IMPORT_FTRACE_H
 
@@ -19,27 +19,27 @@ struct rs_ftrace_copy {
 	uint32_t to, to_bytes;
 };
 
-/* An event of the kernel as an event of ours. Its class is the kernel's system. */
+/* A kernel event as an event of Ringside. Its class is the kernel's system. */
 struct rs_ftrace_event {
 	struct tep_event *format;
 	uint32_t n; /* integers; the first is the thread */
 	struct rs_ftrace_copy copies[RS_FIELDS_MAX];
 	const struct tep_format_field
-		*integers[RS_FIELDS_MAX]; /* NULL: the thread, the buffer */
-	uint32_t fixed_bytes;		  /* bytes of the integers */
+		*integers[RS_FIELDS_MAX]; /* NULL for the thread and the buffer */
+	uint32_t fixed_bytes;		  /* size of the integers in bytes */
 	uint32_t left_out;		  /* fields */
 	uint32_t n_texts;
 	const struct tep_format_field *texts[RS_FIELDS_MAX];
-	/* The array of return addresses, if the event is a kernel stack; else NULL. The record says
-	 * how many there are, which may be more or fewer than the format has. */
+	/* The array of return addresses, if the event is a kernel stack; else NULL. The record has
+	 * their number, which may differ from the format's. */
 	const struct tep_format_field *stack;
 	struct rs_ftrace_copy stack_frames;
 };
 
-/* Returns where a field is. It has 0 bytes if the format has no integer of this name. */
+/* Returns a field's place and size. The size is 0 if the format has no integer of this name. */
 struct rs_ftrace_copy rs_ftrace_copy_of(struct tep_event *format, const char *name);
 
-/* Reads a field of a record, or 0 if the format lacks it. Returns false if the record is too
+/* Reads a field of a record, or sets 0 if the format lacks it. Returns false if the record is too
  * short. */
 bool rs_ftrace_get(const struct rs_ftrace_copy *copy, struct tep_handle *tep, const uint8_t *data,
 		   uint32_t bytes, uint64_t *value);
@@ -48,7 +48,7 @@ bool rs_ftrace_get(const struct rs_ftrace_copy *copy, struct tep_handle *tep, co
 bool rs_ftrace_copy_all(const struct rs_ftrace_copy *copies, uint32_t n, struct tep_handle *tep,
 			const uint8_t *data, uint32_t bytes, uint8_t *payload);
 
-/* Plans an event by its format, which the caller owns, and which must outlive the event. */
+/* Initializes an event by its format, which the caller owns, and which must outlive the event. */
 void rs_ftrace_plan(struct rs_ftrace_event *event, struct tep_event *format);
 
 /* The largest size of a payload, and of its texts together. */
@@ -63,10 +63,10 @@ struct rs_ftrace_copy *rs_ftrace_plan_buffer(struct rs_ftrace_event *event);
 uint32_t rs_ftrace_payload(const struct rs_ftrace_event *event, struct tep_handle *tep,
 			   const uint8_t *data, uint32_t bytes, uint8_t *payload);
 
-/* Writes the event's declaration (schema.h), cut at `room`. Returns its length. */
+/* Writes the event's declaration (schema.h), cut at `room` bytes. Returns its length. */
 uint32_t rs_ftrace_declare(const struct rs_ftrace_event *event, char *text, uint32_t room);
 
-/* Declares the event in a schema, with the names that the format's text has for a field's
+/* Declares the event in a schema, with the names that the format's text gives to a field's
  * values. */
 struct rs_error *rs_ftrace_add(const struct rs_ftrace_event *event, struct rs_schema *schema,
 			       uint64_t id);

@@ -22,7 +22,7 @@ struct raw {
 	uint64_t nuls;	 /* before it */
 	uint64_t number; /* in its file, from 1 */
 	uint32_t file;
-	bool long_, unended; /* its rest was cut off; it has no newline */
+	bool long_, unended; /* its rest was cut off; its newline is missing */
 };
 
 struct rs_log_text {
@@ -70,7 +70,7 @@ static struct rs_error *fill(struct rs_log_text *t, bool *ended)
 
 /* Appends the buffer's bytes up to the next newline to the line, and consumes them. Returns whether
  * the newline was found. */
-static bool take(struct rs_log_text *t, struct raw *raw)
+static bool consume_line(struct rs_log_text *t, struct raw *raw)
 {
 	const char *from = t->buffer + t->from, *end = t->buffer + t->end, *newline;
 	size_t n, room;
@@ -125,7 +125,7 @@ static struct rs_error *next_line(struct rs_log_text *t)
 			return err;
 		}
 		if (!ended) {
-			whole = take(t, raw);
+			whole = consume_line(t, raw);
 		} else if (raw->bytes || raw->nuls) {
 			raw->unended = whole = true;
 		} else {
@@ -175,7 +175,7 @@ static const char *path_of(const struct rs_log_text *t)
 	return t->paths[t->raw.file];
 }
 
-/* Returns an error that says what the line lacks, or NULL. The caller returns the line too. */
+/* Returns an error that describes what the line lacks, or NULL. The caller returns the line too. */
 static struct rs_error *lacks(const struct rs_log_text *t)
 {
 	const struct raw *raw = &t->raw;
@@ -251,7 +251,7 @@ static void line(struct rs_log_text *t, struct rs_log_item *item)
 	item->line.cut |= cut;
 }
 
-/* Makes an item of a line that is a gap, or that is damaged. */
+/* Makes an item of a line that reports a gap, or that is damaged. */
 static void other(struct rs_log_text *t, struct rs_log_item *item)
 {
 	if (is_warning(&t->raw)) {
@@ -260,12 +260,12 @@ static void other(struct rs_log_text *t, struct rs_log_item *item)
 		item->kind = RS_LOG_ITEM_GAP;
 	} else {
 		item->kind = RS_LOG_ITEM_DAMAGE;
-		item->error = damage(t, "this is no line of a log");
+		item->error = damage(t, "not a line of a log");
 	}
 	t->raw.there = false;
 }
 
-/* Makes an item of a run of NULs, which a power cut can leave in a file. */
+/* Makes an item of a run of NULs, which a power failure can leave in a file. */
 static void hole(struct rs_log_text *t, struct rs_log_item *item)
 {
 	item->kind = RS_LOG_ITEM_DAMAGE;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the text files of a hypervisor's log line by line: what ACRN's acrnlog and `ringside log`
- * write. All files of a log are one text, in the order of their numbers.
+ * Reads the text files of a hypervisor's log line by line, as ACRN's acrnlog and `ringside log`
+ * write them. All files of a log are one text, in the order of their numbers.
  *
  *	[1234us][cpu=0][vm0:vcpu0][sev=5][seq=17]:the message	a line (event/log_line.h)
  *	[gap: 17 lines are missing, seq 101 to 117, cpu 0 3, ...]	ringside log's, of a gap
  *		WARNING: logs missing here! ...				acrnlog's, of unknown size
  *
- * No file is trusted: a line may be torn, cut, too long or full of NULs. A line without a head
- * continues the message before it, which had a newline in it, unless the line has parts of a head.
- * An invalid line is an item of its own, with its place. Memory: a buffer and a line. One thread.
+ * A line may be torn, cut, too long or full of NULs. A line without a head continues the message
+ * before it, which had a newline in it, unless the line has parts of a head. An invalid line is an
+ * item of its own, with its place. Memory: a buffer and a line. One thread.
  */
 #ifndef RS_IMPORT_LOG_TEXT_H
 #define RS_IMPORT_LOG_TEXT_H
@@ -27,25 +27,25 @@ enum rs_log_item_kind {
 
 struct rs_log_item {
 	enum rs_log_item_kind kind;
-	struct rs_log_line line; /* its texts are valid until the reader's next item */
+	struct rs_log_line line; /* an item; its texts are valid until the reader's next item */
 	struct rs_log_gap gap;
 	const char *path;
 	uint64_t number; /* of the line in its file, from 1 */
-	/* What is wrong with the item: always set for DAMAGE; for a line, what it lacks, or NULL.
+	/* The item's defect: always set for DAMAGE; for a line, the parts that it lacks, or NULL.
 	 * The caller frees it. */
 	struct rs_error *error;
 };
 
 struct rs_log_text;
 
-/* Creates a reader, which opens each file when it reaches it, and copies the paths. fd: the
- * first file, if it is open already and the bytes at head were read from it; else -1. The reader
- * owns fd. */
+/* Creates a reader. It copies the paths, and opens each file when it reaches it. fd: the first
+ * file, if it is already open and the bytes at head were read from it; else -1. The reader owns
+ * fd. */
 struct rs_error *rs_log_text_create(const char *const *paths, uint32_t n, int fd, const void *head,
 				    size_t bytes, struct rs_log_text **text);
 void rs_log_text_destroy(struct rs_log_text *text); /* NULL is ignored */
 
-/* Reads the next item. Returns an error if a file cannot be read; the reader then has ended. */
+/* Reads the next item. Returns an error if a file cannot be read; the reader is then at its end. */
 struct rs_error *rs_log_text_next(struct rs_log_text *text, struct rs_log_item *item);
 
 struct rs_log_text_sum {
@@ -55,7 +55,7 @@ struct rs_log_text_sum {
 };
 struct rs_log_text_sum rs_log_text_sum(const struct rs_log_text *text);
 
-/* Returns whether a file begins as a log does. */
+/* Returns whether a file begins like a log. */
 bool rs_log_text_is(const uint8_t *head, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Several inputs as one: each on the timeline of the first of them to begin, merged.
+ * Merges several inputs into one, on the timeline of the input that begins first.
  *
  *	input -> shift --\
  *	input -> shift ---> merge
@@ -21,7 +21,7 @@ static void clocks_of(const struct rs_input *input, struct rs_align_clocks *cloc
 		rs_align_clocks_add(clocks, stream->clock);
 }
 
-/* ---- their starts --------------------------------------------------------------------------- */
+/* ---- alignment ------------------------------------------------------------------------------ */
 
 typedef bool align_by(const struct rs_align_clocks *first, const struct rs_align_clocks *other,
 		      struct rs_alignment *alignment);
@@ -57,13 +57,13 @@ static struct rs_error *not_aligned(const struct rs_input *group,
 	rs_align_clocks_text(&clocks[0], first);
 	rs_align_clocks_text(&clocks[i], other);
 	return rs_error_create(RS_USAGE,
-			       "%s and %s cannot be put on one timeline: no clock of one boot is "
-			       "in both. The first has %s; the second %s. Where a frequency is "
-			       "unknown, --freq gives it",
+			       "%s and %s cannot be put on one timeline: they share no clock of "
+			       "one boot. The first has %s; the second %s. If a frequency is "
+			       "unknown, give it with --freq",
 			       paths[0], paths[i], first, other);
 }
 
-/* Sets each part's later_ns, relative to the part that begins first, which *first is. */
+/* Sets each part's later_ns relative to the part that begins first, and *first to that part. */
 static struct rs_error *align(struct rs_input *group, const char *const *paths, uint32_t *first)
 {
 	struct rs_align_clocks clocks[RS_INPUTS_MAX];
@@ -115,7 +115,7 @@ static struct rs_error *merge(struct rs_input *group)
 	return err;
 }
 
-/* Opens each input. Options are for files that lack a clock's frequency; at least one of several
+/* Opens each input. Options apply to files that lack a clock's frequency; at least one of several
  * inputs must be such a file. */
 static struct rs_error *open_each(const char *const *paths, uint32_t n, const char *format,
 				  const struct rs_foreign_options *options, struct rs_input *group)
@@ -141,8 +141,8 @@ static struct rs_error *open_each(const char *const *paths, uint32_t n, const ch
 	return no_use;
 }
 
-/* Sets the clock to that of the part that begins first. If that part lacks the time of day, it
- * comes from another part. */
+/* Sets the clock to that of the part that begins first. If that part lacks the time of day, uses
+ * that of another part. */
 static struct rs_error *clock_make(struct rs_input *group, uint32_t first)
 {
 	struct rs_clock *clock = malloc(sizeof(*clock));
@@ -170,7 +170,8 @@ struct rs_error *rs_open_several(const char *const *paths, uint32_t n, const cha
 	if (n == 1)
 		return rs_open_with(paths[0], format, options, input);
 	if (n > RS_INPUTS_MAX)
-		return rs_error_create(RS_USAGE, "%u traces at once; at most %u", n, RS_INPUTS_MAX);
+		return rs_error_create(RS_USAGE, "%u traces given; at most %u are allowed", n,
+				       RS_INPUTS_MAX);
 	group.parts = calloc(n, sizeof(*group.parts));
 	if (!group.parts)
 		return rs_error_no_memory();

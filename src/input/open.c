@@ -21,11 +21,11 @@
 
 /* trace-cmd.dat.v6(5), trace-cmd.dat.v7(5) */
 static const uint8_t tracedat_magic[] = { 0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g' };
-/* The CPU_CHANGE of a window, xentrace.h */
+/* CPU_CHANGE of a window, in xentrace.h */
 static const uint8_t xentrace_magic[] = { 0x03, 0xf0, 0x01, 0x20 };
-_Static_assert(sizeof(tracedat_magic) <= MAGIC_MAX, "read at once");
-_Static_assert(MAGIC_MAX <= RS_ACRN_HEAD_MAX, "as much as it takes over");
-_Static_assert(MAGIC_MAX <= RS_HYPERLIGHT_HEAD_MAX, "as much as it takes over");
+_Static_assert(sizeof(tracedat_magic) <= MAGIC_MAX, "the first bytes hold each magic");
+_Static_assert(MAGIC_MAX <= RS_ACRN_HEAD_MAX, "the importer accepts the first bytes");
+_Static_assert(MAGIC_MAX <= RS_HYPERLIGHT_HEAD_MAX, "the importer accepts the first bytes");
 
 /* The first importer that recognizes a file reads it. */
 static const struct rs_importer importers[] = {
@@ -38,12 +38,12 @@ static const struct rs_importer importers[] = {
 	  .help = "of Xen's xentrace",
 	  .magic = xentrace_magic,
 	  .magic_bytes = sizeof(xentrace_magic),
-	  .takes_freq = true,
-	  .takes_xen_log = true,
+	  .accepts_freq = true,
+	  .accepts_xen_log = true,
 	  .open_fd = rs_xentrace_open_fd },
 	{ .name = "acrn",
 	  .help = "of ACRN's acrntrace, a file or a directory of them, with its log",
-	  .takes_freq = true,
+	  .accepts_freq = true,
 	  .open_fd = rs_acrn_open_fd,
 	  .is_file = rs_acrn_is_file,
 	  .is_directory = rs_acrn_is_directory,
@@ -51,7 +51,7 @@ static const struct rs_importer importers[] = {
 	{ .name = "acrnlog",
 	  .help = "text of ACRN's acrnlog or of ringside log: a file, a directory, or all files "
 		  "NAME.N of a log by NAME",
-	  .takes_freq = true,
+	  .accepts_freq = true,
 	  .open_fd = rs_acrn_log_open_fd,
 	  .is_file = rs_log_text_is,
 	  .is_directory = rs_log_names_is_directory,
@@ -81,7 +81,7 @@ static struct rs_error *by_name(const char *format, const struct rs_importer **i
 	return rs_error_create(RS_USAGE, "there is no format '%s'", format);
 }
 
-/* An open file, and its first bytes: a pipe's bytes can be read only once. */
+/* An open file and its first bytes, because a pipe can be read only once. */
 struct opened {
 	int fd;
 	uint8_t head[MAGIC_MAX];
@@ -116,8 +116,7 @@ static struct rs_error *by_magic(const char *path, const struct opened *opened,
 		}
 	}
 	return rs_error_create(RS_USAGE,
-			       "%s: neither a trace directory nor a file of a format that is known",
-			       path);
+			       "%s: neither a trace directory nor a file of a known format", path);
 }
 
 bool rs_input_is(const char *path)
@@ -141,19 +140,19 @@ bool rs_input_is(const char *path)
 	return importer != NULL;
 }
 
-/* Refuses options that a trace's format has no use for. importer: NULL for a trace directory. */
+/* Refuses options that do not apply to a trace's format. importer: NULL for a trace directory. */
 static struct rs_error *options_check(const char *path, const struct rs_importer *importer,
 				      const struct rs_foreign_options *options)
 {
 	bool freq = options && options->freq_hz, log = options && options->xen_log;
 
-	if ((freq || log) && !(importer && importer->takes_freq))
+	if ((freq || log) && !(importer && importer->accepts_freq))
 		return rs_error_create(RS_USAGE,
-				       "%s: it says its clock's frequency itself; --freq and "
-				       "--xen-log are for files that do not",
+				       "%s: the file contains its clock's frequency; --freq and "
+				       "--xen-log are for files without it",
 				       path);
-	if (log && !importer->takes_xen_log)
-		return rs_error_create(RS_USAGE, "%s: --xen-log is for xentrace's files", path);
+	if (log && !importer->accepts_xen_log)
+		return rs_error_create(RS_USAGE, "%s: --xen-log requires a file of xentrace", path);
 	return NULL;
 }
 
@@ -189,7 +188,7 @@ static struct rs_error *open_directory(const char *path, struct rs_input *input)
 	return err;
 }
 
-/* Opens another tool's directory. Sets *none if no importer knows it. */
+/* Opens another tool's directory. Sets *none if no importer recognizes it. */
 static struct rs_error *open_foreign_directory(const char *path, const char *format,
 					       const struct rs_foreign_options *options,
 					       struct rs_input *input, bool *none)
@@ -208,10 +207,11 @@ static struct rs_error *open_foreign_directory(const char *path, const char *for
 	if (input->importer && input->importer->open_directory)
 		return input->importer->open_directory(path, options, &input->foreign);
 	*none = !format;
-	return format ? rs_error_create(RS_USAGE, "%s: it is a directory", path) : NULL;
+	return format ? rs_error_create(RS_USAGE, "%s: is a directory, expected a file", path)
+		      : NULL;
 }
 
-/* Opens files by a name that an importer knows, and that is not the path of a file. */
+/* Opens files by a name that an importer recognizes and that is not the path of a file. */
 static struct rs_error *open_name(const char *path, const char *format,
 				  const struct rs_foreign_options *options, struct rs_input *input)
 {
@@ -230,7 +230,7 @@ static struct rs_error *open_name(const char *path, const char *format,
 	return input->importer->open_name(path, options, &input->foreign);
 }
 
-/* Puts a merge after the importer, which filters the events. */
+/* Adds a merge after the importer, to filter the events. */
 static struct rs_error *open_foreign(struct rs_input *input)
 {
 	struct rs_source *source = &input->foreign->source;
@@ -271,7 +271,7 @@ struct rs_error *rs_open_with(const char *path, const char *format,
 
 void rs_input_close(struct rs_input *input)
 {
-	rs_source_destroy(input->source); /* this destroys a foreign source, too */
+	rs_source_destroy(input->source); /* this also destroys a foreign source */
 	for (uint32_t i = 0; i < input->n_parts; i++)
 		rs_input_close(&input->parts[i]);
 	free(input->parts);

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #define PAGE_BITS 12u
-#define VM_READ	  1u /* include/linux/mm.h, as what follows */
+#define VM_READ	  1u /* include/linux/mm.h; also the flags below */
 #define VM_WRITE  2u
 #define VM_EXEC	  4u
 #define VM_SHARED 0x80u /* VM_MAYSHARE, which /proc/PID/maps shows */
 
-/* include/linux/maple_tree.h, lib/maple_tree.c: a pointer to a node has its type in bits 3 to 6.
- * Bits 0 to 1 are 2 in the root (MAPLE_ROOT_NODE), else 0. */
+/* include/linux/maple_tree.h, lib/maple_tree.c: bits 3 to 6 of a pointer to a node are the node's
+ * type. Bits 0 to 1 are 2 for the root (MAPLE_ROOT_NODE), else 0. */
 #define NODE_MASK      UINT64_C(0xff)
 #define NODE_RESERVED  4096u
 #define NODE_TYPE(at)  ((at) >> 3 & 0xf)
@@ -27,7 +27,7 @@ enum node_type { NODE_DENSE, NODE_LEAF_64, NODE_RANGE_64, NODE_ARANGE_64 };
 struct reading {
 	struct rs_linux *kernel;
 	struct rs_linux_areas areas;
-	uint64_t nodes, end; /* of the last area */
+	uint64_t nodes, end; /* end of the last area */
 };
 
 static uint32_t offset_of(const struct rs_linux *kernel, enum rs_field_id id)
@@ -64,7 +64,7 @@ static struct rs_error *area_add(struct reading *r, const struct rs_linux_area *
 	return NULL;
 }
 
-/* Reads the area at an address, and what follows it in the list, if there is one. */
+/* Reads the area at an address, and the address of its successor in the list, if there is one. */
 static struct rs_error *area_read(struct reading *r, uint64_t gva, struct rs_linux_area *area,
 				  uint64_t *next)
 {
@@ -80,6 +80,7 @@ static struct rs_error *area_read(struct reading *r, uint64_t gva, struct rs_lin
 	if (err)
 		return err;
 	*area = (struct rs_linux_area){
+		.address = gva,
 		.start = rs_linux_value(kernel, copy, bytes, RS_FIELD_VMA_START),
 		.end = rs_linux_value(kernel, copy, bytes, RS_FIELD_VMA_END),
 		.flags = rs_linux_value(kernel, copy, bytes, RS_FIELD_VMA_FLAGS),
@@ -92,11 +93,20 @@ static struct rs_error *area_read(struct reading *r, uint64_t gva, struct rs_lin
 	*next = rs_linux_value(kernel, copy, bytes, RS_FIELD_VMA_NEXT);
 	if (rs_linux_value(kernel, copy, bytes, RS_FIELD_VMA_MM) != r->areas.mm)
 		return rs_error_create(RS_DAMAGED,
-				       "the area at 0x%" PRIx64 " is of another process", gva);
+				       "the area at 0x%" PRIx64 " belongs to another process", gva);
 	if (area->start < r->end || area->end <= area->start)
-		return rs_error_create(RS_DAMAGED,
-				       "the area at 0x%" PRIx64 " is not behind the last", gva);
+		return rs_error_create(
+			RS_DAMAGED, "the area at 0x%" PRIx64 " does not follow the last area", gva);
 	return NULL;
+}
+
+struct rs_error *rs_linux_area_read(struct rs_linux *kernel, const struct rs_linux_task *task,
+				    uint64_t gva, struct rs_linux_area *area)
+{
+	struct reading r = { .kernel = kernel, .areas.mm = task->mm };
+	uint64_t next;
+
+	return area_read(&r, gva, area, &next);
 }
 
 static struct rs_error *list_read(struct reading *r)
@@ -132,12 +142,12 @@ static struct rs_error *entry_read(struct reading *r, uint64_t entry, uint64_t m
 
 	if (!err && (area.start != min || area.end - 1 != max))
 		err = rs_error_create(RS_DAMAGED,
-				      "the area at 0x%" PRIx64 " is not where the tree has it",
+				      "the area at 0x%" PRIx64 " is not at its place in the tree",
 				      entry);
 	return err ? err : area_add(r, &area);
 }
 
-/* Reads a node, whose parent has to be the one that was come from. */
+/* Reads a node. Its parent must be the node that led to it. */
 static struct rs_error *node_read(struct reading *r, uint64_t at, uint64_t parent,
 				  struct node *node)
 {
@@ -151,7 +161,7 @@ static struct rs_error *node_read(struct reading *r, uint64_t at, uint64_t paren
 
 	if ((at & 3) != (parent & ROOT_PARENT ? 2 : 0) || at < NODE_RESERVED ||
 	    (type != NODE_LEAF_64 && type != NODE_RANGE_64 && type != NODE_ARANGE_64))
-		return rs_error_create(RS_DAMAGED, "the tree has no node 0x%" PRIx64, at);
+		return rs_error_create(RS_DAMAGED, "the tree has an invalid node 0x%" PRIx64, at);
 	if (++r->nodes > NODES_MAX)
 		return rs_error_create(RS_DAMAGED, "the tree has more than %u nodes", NODES_MAX);
 	node->gva = at & ~NODE_MASK;
@@ -162,22 +172,23 @@ static struct rs_error *node_read(struct reading *r, uint64_t at, uint64_t paren
 	    offset_of(kernel, pivot) + (uint64_t)node->pivots * 8 > NODE_BYTES ||
 	    offset_of(kernel, slot) + (uint64_t)node->slots * 8 > NODE_BYTES ||
 	    offset_of(kernel, RS_FIELD_RANGE_PARENT) > NODE_BYTES - 8)
-		return rs_error_create(RS_USAGE,
-				       "the nodes of this kernel's maple tree are others");
+		return rs_error_create(
+			RS_USAGE, "the maple tree nodes of this kernel have an unknown layout");
 	err = rs_linux_bytes(kernel, node->gva, copy, sizeof(copy));
 	if (err)
 		return err;
 	if ((word(copy + offset_of(kernel, RS_FIELD_RANGE_PARENT)) &
 	     ~(parent & ROOT_PARENT ? 0 : NODE_MASK)) != parent)
-		return rs_error_create(RS_DAMAGED, "the tree's node at 0x%" PRIx64 " is of another",
+		return rs_error_create(RS_DAMAGED,
+				       "the tree's node at 0x%" PRIx64 " has another parent",
 				       node->gva);
 	memcpy(node->pivot, copy + offset_of(kernel, pivot), (size_t)node->pivots * 8);
 	memcpy(node->slot, copy + offset_of(kernel, slot), (size_t)node->slots * 8);
 	return NULL;
 }
 
-/* Reads what a node has from min to max. The last of its slots ends at max; behind that, its memory
- * is of other things. */
+/* Reads the areas of a node from min to max. Its last used slot ends at max; the memory after that
+ * slot has other content. */
 static struct rs_error *tree_read(struct reading *r, uint64_t at, uint64_t parent, uint64_t min,
 				  uint64_t max, uint32_t depth)
 {
@@ -185,13 +196,15 @@ static struct rs_error *tree_read(struct reading *r, uint64_t at, uint64_t paren
 	struct rs_error *err = node_read(r, at, parent, &node);
 
 	if (!err && depth == NODE_DEPTH_MAX)
-		err = rs_error_create(RS_DAMAGED, "the tree is deeper than %u", NODE_DEPTH_MAX);
+		err = rs_error_create(RS_DAMAGED, "the tree is deeper than %u levels",
+				      NODE_DEPTH_MAX);
 	for (uint32_t i = 0; !err && i < node.slots; i++) {
 		uint64_t last = i < node.pivots && (!i || node.pivot[i]) ? node.pivot[i] : max;
 
 		if (last < min || last > max)
 			return rs_error_create(RS_DAMAGED,
-					       "the tree's node at 0x%" PRIx64 " does not ascend",
+					       "the tree's node at 0x%" PRIx64
+					       " has pivots out of order",
 					       node.gva);
 		if (node.slot[i] && node.is_leaf)
 			err = entry_read(r, node.slot[i], min, last);
@@ -252,7 +265,7 @@ static struct rs_error *mm_read(struct reading *r)
 	}
 	if (!err && a->n != count)
 		err = rs_error_create(RS_DAMAGED,
-				      "%u areas were found, but the process counts %" PRIu64, a->n,
+				      "%u areas were found, but the process has %" PRIu64, a->n,
 				      count);
 	return err;
 }
@@ -264,7 +277,7 @@ struct rs_error *rs_linux_areas_read(struct rs_linux *kernel, const struct rs_li
 	struct rs_error *err = layout_check(kernel);
 
 	if (!err && !task->mm)
-		err = rs_error_create(RS_USAGE, "it has no memory of its own");
+		err = rs_error_create(RS_USAGE, "the task has no memory of its own");
 	if (!err)
 		err = mm_read(&r);
 	if (err) {
@@ -292,13 +305,13 @@ void rs_linux_area_rights(const struct rs_linux_area *area, char rights[5])
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* A path, which is written from its end. */
+/* A path, written from its end. */
 struct path {
 	char text[RS_AREA_NAME_MAX];
 	size_t from;
 };
 
-/* Puts a dentry's name before the path. Its length has to be that of its text. */
+/* Prepends a dentry's name to the path. Its length must be that of its text. */
 static struct rs_error *name_put(struct rs_linux *kernel, uint64_t dentry, struct path *path)
 {
 	uint64_t name = 0, length = 0;
@@ -311,8 +324,8 @@ static struct rs_error *name_put(struct rs_linux *kernel, uint64_t dentry, struc
 		return err;
 	if (rs_memory_read_text(&kernel->memory, name, text, sizeof(text), NULL) || !length ||
 	    strlen(text) != length || strchr(text, '/'))
-		return rs_error_create(RS_DAMAGED,
-				       "the name of the dentry at 0x%" PRIx64 " is none", dentry);
+		return rs_error_create(
+			RS_DAMAGED, "the name of the dentry at 0x%" PRIx64 " is invalid", dentry);
 	if (path->from < length + 1)
 		return rs_error_create(RS_DAMAGED, "the path has more than %u bytes",
 				       RS_AREA_NAME_MAX);
@@ -322,7 +335,7 @@ static struct rs_error *name_put(struct rs_linux *kernel, uint64_t dentry, struc
 	return NULL;
 }
 
-/* Goes from the root of a mount to where that is mounted; *mnt is 0 at the last. */
+/* Moves from the root of a mount to its mount point. Sets *mnt to 0 at the last mount. */
 static struct rs_error *mount_leave(struct rs_linux *kernel, uint64_t *mnt, uint64_t *dentry)
 {
 	uint64_t mount = *mnt - offset_of(kernel, RS_FIELD_MOUNT_MNT), parent = 0, point = 0;
@@ -388,7 +401,7 @@ static struct rs_error *file_name(struct rs_linux *kernel, uint64_t file, char *
 	return NULL;
 }
 
-/* Sets the name of memory that the kernel maps into each process, such as "[vdso]". */
+/* Sets the name of an area that the kernel maps into each process, such as "[vdso]". */
 static struct rs_error *special_name(struct rs_linux *kernel, const struct rs_linux_area *area,
 				     char *name)
 {
@@ -401,7 +414,7 @@ static struct rs_error *special_name(struct rs_linux *kernel, const struct rs_li
 		return NULL;
 	err = rs_linux_read(kernel, area->private_data, RS_FIELD_SPECIAL_NAME, &text);
 	if (!err && (rs_memory_read_text(&kernel->memory, text, name, 32, NULL) || *name != '['))
-		err = rs_error_create(RS_DAMAGED, "the name of a special mapping is none");
+		err = rs_error_create(RS_DAMAGED, "the name of a special mapping is invalid");
 	return err;
 }
 

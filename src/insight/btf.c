@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads BTF that a guest's kernel carries. */
+/* Reads the BTF of a guest's kernel. */
 #include "insight/btf.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ struct header {
 	uint8_t version, flags;
 	uint32_t hdr_len, type_off, type_len, str_off, str_len;
 };
-_Static_assert(sizeof(struct header) == 24, "in memory");
+_Static_assert(sizeof(struct header) == 24, "layout in memory");
 
 struct type {
 	uint32_t name, info, size_or_type;
@@ -25,38 +25,15 @@ struct array {
 	uint32_t type, index_type, n;
 };
 
-enum kind {
-	KIND_INT = 1,
-	KIND_PTR,
-	KIND_ARRAY,
-	KIND_STRUCT,
-	KIND_UNION,
-	KIND_ENUM,
-	KIND_FWD,
-	KIND_TYPEDEF,
-	KIND_VOLATILE,
-	KIND_CONST,
-	KIND_RESTRICT,
-	KIND_FUNC,
-	KIND_FUNC_PROTO,
-	KIND_VAR,
-	KIND_DATASEC,
-	KIND_FLOAT,
-	KIND_DECL_TAG,
-	KIND_TYPE_TAG,
-	KIND_ENUM64,
-	KINDS
-};
-
-/* What follows a type's record: bytes, and bytes for each of vlen elements. */
+/* Size of the data after a type's record: fixed bytes, and bytes for each of vlen elements. */
 static const struct {
 	uint8_t fixed, each;
-} follows[KINDS] = {
-	[KIND_INT] = { 4, 0 },	    [KIND_ARRAY] = { sizeof(struct array), 0 },
-	[KIND_STRUCT] = { 0, 12 },  [KIND_UNION] = { 0, 12 },
-	[KIND_ENUM] = { 0, 8 },	    [KIND_FUNC_PROTO] = { 0, 8 },
-	[KIND_VAR] = { 4, 0 },	    [KIND_DATASEC] = { 0, 12 },
-	[KIND_DECL_TAG] = { 4, 0 }, [KIND_ENUM64] = { 0, 12 },
+} follows[RS_BTF_KINDS] = {
+	[RS_BTF_INT] = { 4, 0 },      [RS_BTF_ARRAY] = { sizeof(struct array), 0 },
+	[RS_BTF_STRUCT] = { 0, 12 },  [RS_BTF_UNION] = { 0, 12 },
+	[RS_BTF_ENUM] = { 0, 8 },     [RS_BTF_FUNC_PROTO] = { 0, 8 },
+	[RS_BTF_VAR] = { 4, 0 },      [RS_BTF_DATASEC] = { 0, 12 },
+	[RS_BTF_DECL_TAG] = { 4, 0 }, [RS_BTF_ENUM64] = { 0, 12 },
 };
 
 struct rs_btf {
@@ -64,11 +41,11 @@ struct rs_btf {
 	const uint8_t *types;
 	const char *texts; /* the last byte is 0 */
 	uint32_t texts_bytes;
-	uint32_t *at; /* of each type, in `types`; type 0 is void and has no record */
+	uint32_t *at; /* offset in `types` of each type; type 0 is void and has no record */
 	uint32_t n;
 };
 
-static enum kind kind_of(const struct type *type)
+static enum rs_btf_kind kind_of(const struct type *type)
 {
 	return type->info >> 24 & 0x1f;
 }
@@ -91,9 +68,29 @@ static const char *text_at(const struct rs_btf *btf, uint32_t at)
 	return at < btf->texts_bytes ? btf->texts + at : "";
 }
 
+bool rs_btf_record(const struct rs_btf *btf, uint32_t id, struct rs_btf_record *record)
+{
+	struct type type;
+
+	if (!type_at(btf, id, &type))
+		return false;
+	*record = (struct rs_btf_record){ .kind = kind_of(&type),
+					  .name = text_at(btf, type.name),
+					  .size_or_type = type.size_or_type,
+					  .n = elements_of(&type),
+					  .flag = type.info >> 31,
+					  .rest = btf->types + btf->at[id] + sizeof(type) };
+	return true;
+}
+
+const char *rs_btf_text(const struct rs_btf *btf, uint32_t at)
+{
+	return text_at(btf, at);
+}
+
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/* Counts the types, or with btf->at notes where each is. */
+/* Counts the types. If btf->at is set, stores each type's offset there. */
 static struct rs_error *types_scan(struct rs_btf *btf, uint32_t bytes)
 {
 	uint32_t at = 0;
@@ -106,7 +103,7 @@ static struct rs_error *types_scan(struct rs_btf *btf, uint32_t bytes)
 		if (bytes - at < sizeof(type))
 			return rs_error_create(RS_DAMAGED, "BTF: type %u is cut", btf->n);
 		memcpy(&type, btf->types + at, sizeof(type));
-		if (!kind_of(&type) || kind_of(&type) >= KINDS)
+		if (!kind_of(&type) || kind_of(&type) >= RS_BTF_KINDS)
 			return rs_error_create(RS_DAMAGED, "BTF: type %u is of the unknown kind %u",
 					       btf->n, kind_of(&type));
 		size = sizeof(type) + follows[kind_of(&type)].fixed +
@@ -126,11 +123,11 @@ static struct rs_error *header_check(const struct header *h, uint64_t bytes)
 	uint64_t room = bytes - h->hdr_len;
 
 	if (h->magic != RS_BTF_MAGIC || h->version != 1)
-		return rs_error_create(RS_DAMAGED, "BTF: the magic number or version is another");
+		return rs_error_create(RS_DAMAGED, "BTF: unknown magic number or version");
 	if (h->hdr_len < sizeof(*h) || h->hdr_len > bytes || h->type_off > room ||
 	    h->type_off & 3 || h->type_len > room - h->type_off || h->str_off > room ||
 	    h->str_len > room - h->str_off || !h->str_len)
-		return rs_error_create(RS_DAMAGED, "BTF: its parts are not within it");
+		return rs_error_create(RS_DAMAGED, "BTF: its sections are not within its bytes");
 	return NULL;
 }
 
@@ -141,7 +138,7 @@ struct rs_error *rs_btf_create(const void *data, uint64_t bytes, struct rs_btf *
 	struct header h;
 
 	if (bytes < sizeof(h) || bytes > RS_BTF_BYTES_MAX)
-		return rs_error_create(RS_DAMAGED, "BTF: it has %llu bytes",
+		return rs_error_create(RS_DAMAGED, "BTF: its size is %llu bytes",
 				       (unsigned long long)bytes);
 	memcpy(&h, data, sizeof(h));
 	err = header_check(&h, bytes);
@@ -157,7 +154,7 @@ struct rs_error *rs_btf_create(const void *data, uint64_t bytes, struct rs_btf *
 	btf->texts = (const char *)btf->data + h.hdr_len + h.str_off;
 	btf->texts_bytes = h.str_len;
 	if (btf->texts[h.str_len - 1])
-		err = rs_error_create(RS_DAMAGED, "BTF: its texts do not end");
+		err = rs_error_create(RS_DAMAGED, "BTF: its strings do not end");
 	if (!err)
 		err = types_scan(btf, h.type_len);
 	if (!err && !(btf->at = malloc(btf->n * sizeof(*btf->at))))
@@ -194,11 +191,11 @@ static bool resolve(const struct rs_btf *btf, uint32_t *id, struct type *type)
 		if (!type_at(btf, *id, type))
 			return false;
 		switch (kind_of(type)) {
-		case KIND_TYPEDEF:
-		case KIND_VOLATILE:
-		case KIND_CONST:
-		case KIND_RESTRICT:
-		case KIND_TYPE_TAG:
+		case RS_BTF_TYPEDEF:
+		case RS_BTF_VOLATILE:
+		case RS_BTF_CONST:
+		case RS_BTF_RESTRICT:
+		case RS_BTF_TYPE_TAG:
 			*id = type->size_or_type;
 			break;
 		default:
@@ -208,13 +205,20 @@ static bool resolve(const struct rs_btf *btf, uint32_t *id, struct type *type)
 	return false;
 }
 
+bool rs_btf_resolve(const struct rs_btf *btf, uint32_t *id, struct rs_btf_record *record)
+{
+	struct type type;
+
+	return resolve(btf, id, &type) && rs_btf_record(btf, *id, record);
+}
+
 uint32_t rs_btf_struct(const struct rs_btf *btf, const char *name)
 {
 	struct type type;
 
 	for (uint32_t id = 1; id < btf->n; id++) {
 		type_at(btf, id, &type);
-		if ((kind_of(&type) == KIND_STRUCT || kind_of(&type) == KIND_UNION) &&
+		if ((kind_of(&type) == RS_BTF_STRUCT || kind_of(&type) == RS_BTF_UNION) &&
 		    !strcmp(text_at(btf, type.name), name))
 			return id;
 	}
@@ -226,12 +230,12 @@ uint32_t rs_btf_struct_bytes(const struct rs_btf *btf, uint32_t id)
 	struct type type;
 
 	return type_at(btf, id, &type) &&
-			       (kind_of(&type) == KIND_STRUCT || kind_of(&type) == KIND_UNION)
+			       (kind_of(&type) == RS_BTF_STRUCT || kind_of(&type) == RS_BTF_UNION)
 		       ? type.size_or_type
 		       : 0;
 }
 
-/* Sets the size of a member's type, and of an array its elements. */
+/* Sets the size of a member's type, and the number of elements if it is an array. */
 static void measure(const struct rs_btf *btf, uint32_t id, struct rs_btf_member *member)
 {
 	uint64_t n = 1, bytes = 0;
@@ -243,7 +247,7 @@ static void measure(const struct rs_btf *btf, uint32_t id, struct rs_btf_member 
 
 		if (!resolve(btf, &id, &type))
 			break;
-		if (kind_of(&type) == KIND_ARRAY) {
+		if (kind_of(&type) == RS_BTF_ARRAY) {
 			memcpy(&array, btf->types + btf->at[id] + sizeof(type), sizeof(array));
 			n *= array.n;
 			is_array = true;
@@ -252,11 +256,11 @@ static void measure(const struct rs_btf *btf, uint32_t id, struct rs_btf_member 
 				return;
 			continue;
 		}
-		if (kind_of(&type) == KIND_PTR)
+		if (kind_of(&type) == RS_BTF_PTR)
 			bytes = 8;
-		else if (kind_of(&type) == KIND_INT || kind_of(&type) == KIND_STRUCT ||
-			 kind_of(&type) == KIND_UNION || kind_of(&type) == KIND_ENUM ||
-			 kind_of(&type) == KIND_ENUM64 || kind_of(&type) == KIND_FLOAT)
+		else if (kind_of(&type) == RS_BTF_INT || kind_of(&type) == RS_BTF_STRUCT ||
+			 kind_of(&type) == RS_BTF_UNION || kind_of(&type) == RS_BTF_ENUM ||
+			 kind_of(&type) == RS_BTF_ENUM64 || kind_of(&type) == RS_BTF_FLOAT)
 			bytes = type.size_or_type;
 		break;
 	}
@@ -268,11 +272,12 @@ static void measure(const struct rs_btf *btf, uint32_t id, struct rs_btf_member 
 struct search {
 	const struct rs_btf *btf;
 	uint32_t work;
-	uint64_t bits; /* where what was found begins */
+	uint64_t bits; /* bit offset of the member found so far */
 	uint32_t id, bitfield;
 };
 
-/* Looks up a name of some length among a struct's members, and those of its unnamed ones. */
+/* Looks up a name of the given length among a struct's members, and the members of its unnamed
+ * structs and unions. */
 static bool member_find(struct search *s, uint32_t id, uint64_t bits, const char *name, size_t len,
 			uint32_t depth)
 {
@@ -280,7 +285,7 @@ static bool member_find(struct search *s, uint32_t id, uint64_t bits, const char
 	struct type type, inner;
 
 	if (depth > RS_BTF_DEPTH_MAX || !resolve(btf, &id, &type) ||
-	    (kind_of(&type) != KIND_STRUCT && kind_of(&type) != KIND_UNION))
+	    (kind_of(&type) != RS_BTF_STRUCT && kind_of(&type) != RS_BTF_UNION))
 		return false;
 	for (uint32_t i = 0; i < elements_of(&type); i++) {
 		bool flagged = type.info >> 31;

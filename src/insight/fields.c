@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks up the members of the kernel's structures that are read. */
+/* Looks up the members of kernel structures that insight reads. */
 #include "insight/fields.h"
 
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The members of the kernel's structures that are read, by their names in BTF. A member that the
- * kernel at hand lacks is not `found`; who reads it chooses another or refuses.
+ * The members of kernel structures that insight reads, by their names in BTF. If this kernel lacks
+ * a member, it is not `found`, and the reader uses another member or fails.
  */
 #ifndef RS_INSIGHT_FIELDS_H
 #define RS_INSIGHT_FIELDS_H
 
 #include "insight/btf.h"
 
-/* Fields of one struct follow each other. */
+/* Fields of one struct must be adjacent. */
 #define RS_FIELDS(F)                                                                               \
 	F(TASK_TASKS, "task_struct", "tasks")                                                      \
 	F(TASK_COMM, "task_struct", "comm")                                                        \
@@ -62,6 +62,7 @@
 	F(REGS_CS, "pt_regs", "cs")                                                                \
 	F(REGS_FLAGS, "pt_regs", "flags")                                                          \
 	F(REGS_SS, "pt_regs", "ss")                                                                \
+	F(REGS_NR, "pt_regs", "orig_ax")                                                           \
 	F(ORC_SP_OFFSET, "orc_entry", "sp_offset")                                                 \
 	F(ORC_BP_OFFSET, "orc_entry", "bp_offset")                                                 \
 	F(ORC_SP_REG, "orc_entry", "sp_reg")                                                       \
@@ -128,14 +129,6 @@
 	F(MOUNT_PARENT, "mount", "mnt_parent")                                                     \
 	F(MOUNT_POINT, "mount", "mnt_mountpoint")                                                  \
 	F(VFSMOUNT_ROOT, "vfsmount", "mnt_root")                                                   \
-	F(PT_REGS_DI, "pt_regs", "di")                                                             \
-	F(PT_REGS_SI, "pt_regs", "si")                                                             \
-	F(PT_REGS_DX, "pt_regs", "dx")                                                             \
-	F(PT_REGS_R10, "pt_regs", "r10")                                                           \
-	F(PT_REGS_R8, "pt_regs", "r8")                                                             \
-	F(PT_REGS_R9, "pt_regs", "r9")                                                             \
-	F(PT_REGS_AX, "pt_regs", "ax")                                                             \
-	F(PT_REGS_NR, "pt_regs", "orig_ax")                                                        \
 	F(HOT_TASK, "pcpu_hot", "current_task") /* 6.2 to 6.14 */                                  \
 	F(HOT_CPU, "pcpu_hot", "cpu_number")                                                       \
 	F(HOT_IRQ_STACK, "pcpu_hot", "hardirq_stack_ptr")                                          \
@@ -146,9 +139,45 @@
 	F(TK_TO_MONO_SEC, "timekeeper", "wall_to_monotonic.tv_sec")                                \
 	F(TK_TO_MONO_NSEC, "timekeeper", "wall_to_monotonic.tv_nsec")                              \
 	F(CLOCK_NAME, "clocksource", "name")                                                       \
-	F(TKDATA_TK, "tk_data", "timekeeper") /* since 6.13 */
+	F(TKDATA_TK, "tk_data", "timekeeper") /* since 6.13 */                                     \
+	F(MODULE_LIST, "module", "list")                                                           \
+	F(MODULE_NAME, "module", "name")                                                           \
+	F(MODULE_STATE, "module", "state")                                                         \
+	F(MODULE_BACK, "module", "mkobj.mod")                                                      \
+	F(MODULE_KOBJECT_NAME, "module", "mkobj.kobj.name")                                        \
+	F(MODULE_BASE, "module", "core_layout.base") /* until 6.3 */                               \
+	F(MODULE_BYTES, "module", "core_layout.size")                                              \
+	F(MODULE_CODE_BYTES, "module", "core_layout.text_size")                                    \
+	F(MODULE_INIT, "module", "init_layout.base")                                               \
+	F(MODULE_INIT_BYTES, "module", "init_layout.size")                                         \
+	F(MODULE_INIT_CODE_BYTES, "module", "init_layout.text_size")                               \
+	F(MODULE_MEM, "module", "mem") /* since 6.4 */                                             \
+	F(MODULE_KALLSYMS, "module", "kallsyms")                                                   \
+	F(MODULE_EXPORTS, "module", "syms")                                                        \
+	F(MODULE_N_EXPORTS, "module", "num_syms")                                                  \
+	F(MODULE_GPL_EXPORTS, "module", "gpl_syms")                                                \
+	F(MODULE_N_GPL_EXPORTS, "module", "num_gpl_syms")                                          \
+	F(MODULE_ORCS, "module", "arch.num_orcs") /* CONFIG_UNWINDER_ORC */                        \
+	F(MODULE_ORC_IPS, "module", "arch.orc_unwind_ip")                                          \
+	F(MODULE_ORC_ROWS, "module", "arch.orc_unwind")                                            \
+	F(MODMEM_BASE, "module_memory", "base")                                                    \
+	F(MODMEM_BYTES, "module_memory", "size")                                                   \
+	F(MODSYMS_TABLE, "mod_kallsyms", "symtab")                                                 \
+	F(MODSYMS_COUNT, "mod_kallsyms", "num_symtab")                                             \
+	F(MODSYMS_TEXTS, "mod_kallsyms", "strtab")                                                 \
+	F(BPF_KSYM_START, "bpf_ksym", "start") /* since 5.7 */                                     \
+	F(BPF_KSYM_END, "bpf_ksym", "end")                                                         \
+	F(BPF_KSYM_NAME, "bpf_ksym", "name")                                                       \
+	F(BPF_KSYM_NODE, "bpf_ksym", "lnode")                                                      \
+	F(BPF_KSYM_PROG, "bpf_ksym", "prog")                                                       \
+	F(BPF_AUX_KSYM, "bpf_prog_aux", "ksym")                                                    \
+	F(BPF_AUX_PROG, "bpf_prog_aux", "prog")                                                    \
+	F(BPF_PROG_AUX, "bpf_prog", "aux")                                                         \
+	F(BPF_PROG_FUNC, "bpf_prog", "bpf_func")                                                   \
+	F(BPF_PROG_BYTES, "bpf_prog", "jited_len")                                                 \
+	F(BPF_PROG_TAG, "bpf_prog", "tag")
 
-/* The structs whose sizes are needed. */
+/* The structs whose sizes are used. */
 #define RS_STRUCTS(S)                                                                              \
 	S(TASK, "task_struct")                                                                     \
 	S(FRAME, "inactive_task_frame")                                                            \
@@ -162,6 +191,8 @@
 	S(RANGE, "maple_range_64")                                                                 \
 	S(ARANGE, "maple_arange_64")                                                               \
 	S(SEQCOUNT, "seqcount_raw_spinlock")                                                       \
+	S(MODULE, "module")                                                                        \
+	S(MODULE_MEMORY, "module_memory")                                                          \
 	S(TIMEKEEPER, "timekeeper")
 
 #define RS_FIELD_NUMBER(id, type, path) RS_FIELD_##id,
@@ -177,12 +208,13 @@ struct rs_fields {
 		bool found;
 		struct rs_btf_member member;
 	} fields[RS_N_FIELDS];
-	uint32_t struct_bytes[RS_N_STRUCTS]; /* 0: there is none */
+	uint32_t struct_bytes[RS_N_STRUCTS]; /* 0: the kernel has no such struct */
 };
 
 void rs_fields_find(const struct rs_btf *btf, struct rs_fields *fields);
 
-/* Returns a field's name, such as "task_struct.pid". Valid until the thread's next call. */
+/* Returns a field's name, such as "task_struct.pid". The name is valid until the thread's next
+ * call. */
 const char *rs_field_name(enum rs_field_id id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies the mapping of a guest's kernel, by a walk of the tables that maps it. */
+/* Copies the memory of a guest's kernel, by a walk of its page tables. */
 #include "insight/image.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define ENTRY_PS    UINT64_C(0x80)
 #define ADDRESS	    UINT64_C(0x000ffffffffff000)
 
-/* The slots of the tables above, of the area's first address. */
+/* The indexes of the area's first address in the upper tables. */
 #define TOP_SLOT    511u
 #define MIDDLE_SLOT 510u
 
@@ -33,7 +33,7 @@ static bool entry_at(struct rs_memory *memory, uint64_t table, uint32_t slot, ui
 	       *entry & ENTRY_P;
 }
 
-/* Makes room for more bytes. Returns NULL if there is no memory; `room` then stays. */
+/* Makes room for more bytes. Returns NULL, with `room` unchanged, if there is no memory. */
 static uint8_t *room_for(struct copying *c, uint64_t bytes)
 {
 	uint64_t room = c->room ? c->room : 16 << 20;
@@ -51,7 +51,7 @@ static uint8_t *room_for(struct copying *c, uint64_t bytes)
 	return data + c->image->bytes;
 }
 
-/* Appends pages. What is no RAM is left out, as if it were not mapped. */
+/* Appends pages. Skips pages that are not RAM, as if they were not mapped. */
 static struct rs_error *append(struct copying *c, uint64_t gva, uint64_t gpa, uint64_t bytes)
 {
 	struct rs_image *image = c->image;
@@ -119,8 +119,8 @@ struct rs_error *rs_image_copy(struct rs_memory *memory, struct rs_image *out)
 	if ((memory->paging.cr4 & CR4_LA57 && !entry_at(memory, entry, TOP_SLOT, &entry)) ||
 	    !entry_at(memory, entry, TOP_SLOT, &entry) ||
 	    !entry_at(memory, entry, MIDDLE_SLOT, &entry) || entry & ENTRY_PS)
-		return rs_error_create(RS_USAGE,
-				       "the page tables map nothing where Linux has its kernel");
+		return rs_error_create(
+			RS_USAGE, "the page tables map nothing at the addresses of Linux's kernel");
 	c = malloc(sizeof(*c));
 	if (!c)
 		return rs_error_no_memory();
@@ -128,12 +128,12 @@ struct rs_error *rs_image_copy(struct rs_memory *memory, struct rs_image *out)
 	err = copy_all(c, entry);
 	if (!err && c->too_many)
 		err = rs_error_create(RS_USAGE,
-				      "the page tables map more than %u MiB, or %u runs, where "
-				      "Linux has its kernel",
+				      "the page tables map more than %u MiB, or %u runs, at the "
+				      "addresses of Linux's kernel",
 				      (unsigned)(RS_IMAGE_BYTES_MAX >> 20), RS_IMAGE_RUNS_MAX);
 	if (!err && !image.n_runs)
-		err = rs_error_create(RS_USAGE,
-				      "the page tables map no RAM where Linux has its kernel");
+		err = rs_error_create(
+			RS_USAGE, "the page tables map no RAM at the addresses of Linux's kernel");
 	free(c);
 	if (err)
 		rs_image_deinit(&image);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A copy of what a guest's page tables map where Linux for x86-64 has its kernel: the last 2 GiB
- * but the modules, __START_KERNEL_map and KERNEL_IMAGE_SIZE (arch/x86/include/asm/page_64_types.h).
+ * A copy of the memory that a guest's page tables map at the kernel addresses of Linux for x86-64:
+ * the last 2 GiB except the modules, __START_KERNEL_map and KERNEL_IMAGE_SIZE
+ * (arch/x86/include/asm/page_64_types.h).
  *
- * Pages that follow each other there are one run. Each byte is copied once, so that what is checked
- * is what is used. The tables are the guest's and are not trusted: at most RS_IMAGE_BYTES_MAX are
- * copied, of at most RS_IMAGE_RUNS_MAX runs.
+ * Adjacent pages form a run. Each byte is copied once, so that the checked bytes are the used
+ * bytes. The tables come from the guest and are not trusted: at most RS_IMAGE_BYTES_MAX bytes in
+ * RS_IMAGE_RUNS_MAX runs are copied.
  */
 #ifndef RS_INSIGHT_IMAGE_H
 #define RS_INSIGHT_IMAGE_H
@@ -20,7 +21,7 @@
 #define RS_IMAGE_RUNS_MAX  64u
 
 struct rs_image_run {
-	uint64_t gva, bytes, offset; /* its place in the copy */
+	uint64_t gva, bytes, offset; /* offset in the copy */
 };
 
 struct rs_image {
@@ -30,14 +31,14 @@ struct rs_image {
 	uint32_t n_runs;
 };
 
-/* Copies what memory's paging maps. Returns RS_USAGE if the processor is not in long mode, or if
- * the tables map nothing there or more than the limits. */
+/* Copies the pages that the paging of `memory` maps there. Returns RS_USAGE if the processor is not
+ * in long mode, or if the tables map no such page or exceed the limits. */
 struct rs_error *rs_image_copy(struct rs_memory *memory, struct rs_image *image);
 void rs_image_deinit(struct rs_image *image);
 
-/* Returns bytes of the copy at an address; NULL if not all of them are of one run. */
+/* Returns the copy of bytes at an address, or NULL unless one run contains all of them. */
 const uint8_t *rs_image_at(const struct rs_image *image, uint64_t gva, uint64_t bytes);
-/* Returns a text in the copy, if it ends within `most` bytes; else NULL. */
+/* Returns a text in the copy, or NULL unless it ends within `most` bytes. */
 const char *rs_image_text(const struct rs_image *image, uint64_t gva, uint64_t most);
 
 #endif

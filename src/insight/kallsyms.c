@@ -7,24 +7,26 @@
 
 #define TOKENS	       256u
 #define TOKEN_MAX      RS_KALLSYMS_NAME_MAX
-#define GROUP	       256u /* names that one marker stands for */
+#define GROUP	       256u /* number of names for each marker */
 #define CANDIDATES_MAX 64u
-/* A compressed name is at most 0x3fff bytes behind its length; in kernels the average is below
+/* A compressed name has at most 0x3fff bytes after its length. The average in kernels is below
  * 20. */
 #define GROUP_BYTES_MAX (GROUP * 600u)
 #define MARKERS_MAX	(RS_KALLSYMS_MAX / GROUP)
-#define SEQS_BYTES	4u /* of an element of seqs_of_names, at most */
-/* Names that are looked at, in all candidates: an image can be made of tables that nearly fit. */
+#define SEQS_BYTES	4u /* size of an element of seqs_of_names, at most */
+/* Limit of the names checked in all candidates, since an image may contain many tables that nearly
+ * fit. */
 #define WORK_MAX (UINT64_C(64) << 20)
 
-/* Names of one hash that a lookup compares: a guest can choose names that have the same. */
+/* Limit of the names of one hash that a lookup compares, since a guest can choose names with equal
+ * hashes. */
 #define SAME_HASH_MAX 256u
 
 /* How an offset becomes an address. */
 enum addresses {
 	RELATIVE,	 /* to relative_base */
-	ABSOLUTE_PERCPU, /* from 0 on it is the address, below that relative (until 6.14) */
-	PC_RELATIVE,	 /* to its own place (since 7.0) */
+	ABSOLUTE_PERCPU, /* an address from 0 on, relative below 0 (until 6.14) */
+	PC_RELATIVE,	 /* to its own address (since 7.0) */
 };
 
 struct rs_kallsyms {
@@ -33,25 +35,26 @@ struct rs_kallsyms {
 	uint32_t *markers;
 	int32_t *offsets;
 	enum addresses how;
-	uint64_t base; /* what the offsets are relative to */
+	uint64_t base; /* base of the offsets */
 	char *tokens;
 	uint32_t tokens_bytes;
 	uint16_t token_at[TOKENS];
-	uint64_t *by_name; /* sorted: a hash of the name in the high half, the symbol's index */
+	/* sorted; the upper half is a hash of the name, the lower half the symbol's index */
+	uint64_t *by_name;
 };
 
-/* A run of the image that is searched. All positions are offsets in it; it begins on a page. */
+/* The run of the image that is searched. It is page-aligned. All positions are offsets in it. */
 struct run {
 	const uint8_t *at;
 	uint64_t bytes, gva;
-	uint64_t *work; /* names that may still be looked at */
+	uint64_t *work; /* number of names that may still be checked */
 };
 
-/* Where the tables are. */
+/* Positions of the tables. */
 struct places {
 	uint64_t tokens, index, markers, names, names_end;
 	uint32_t n, tokens_bytes;
-	uint32_t align; /* of each table: 8, since 7.0 4 */
+	uint32_t align; /* alignment of each table: 8, or 4 since 7.0 */
 };
 
 static uint32_t u32_at(const struct run *run, uint64_t at)
@@ -77,7 +80,7 @@ static uint64_t align(uint64_t at, uint32_t to)
 
 /* ---- finding: tokens ------------------------------------------------------------------------ */
 
-/* Goes behind n texts. Returns false if they leave the run or one is longer than a token. */
+/* Skips n texts. Returns false if they exceed the run, or one is longer than a token. */
 static bool texts_skip(const struct run *run, uint64_t *at, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -92,7 +95,7 @@ static bool texts_skip(const struct run *run, uint64_t *at, uint32_t n)
 	return true;
 }
 
-/* Checks the token table around the tokens of the digits, at `digits`. Uses places->align. */
+/* Checks the token table that contains the tokens of the digits at `digits`. Uses places->align. */
 static bool tokens_check(const struct run *run, uint64_t digits, struct places *places)
 {
 	uint64_t at = digits, end;
@@ -119,7 +122,8 @@ static bool tokens_check(const struct run *run, uint64_t digits, struct places *
 
 /* ---- finding: names ------------------------------------------------------------------------- */
 
-/* Returns the length of the name at `at`, and goes behind that length; 0: it is no name. */
+/* Returns the length of the name at *at, and advances *at past that length. Returns 0 if there is
+ * no name. */
 static uint32_t length_at(const uint8_t *names, uint64_t bytes, uint64_t *at)
 {
 	uint32_t length;
@@ -135,7 +139,8 @@ static uint32_t length_at(const uint8_t *names, uint64_t bytes, uint64_t *at)
 	return length <= bytes - *at ? length : 0;
 }
 
-/* Checks that the names between `names` and the markers are as many, and at the markers. */
+/* Checks that there are places->n names between `names` and the markers, and that they match the
+ * markers. */
 static bool names_check(const struct run *run, struct places *places)
 {
 	const uint8_t *names = run->at + places->names;
@@ -158,8 +163,8 @@ static bool names_check(const struct run *run, struct places *places)
 	return align(places->names_end, places->align) == places->markers;
 }
 
-/* Looks for num_syms and names before the markers, of which `n` may be there. num_syms has four
- * bytes, and is filled up with zeros. */
+/* Searches num_syms and the names before the n markers. num_syms has four bytes, and is padded with
+ * zeros. */
 static bool names_find(const struct run *run, uint32_t n, struct places *places)
 {
 	uint64_t last = u32_at(run, places->markers + (n - 1) * 4), from;
@@ -181,7 +186,7 @@ static bool names_find(const struct run *run, uint32_t n, struct places *places)
 	return false;
 }
 
-/* Looks for the markers before the token table: they begin with 0 and ascend. */
+/* Searches the markers before the token table: they begin with 0 and ascend. */
 static bool markers_find(const struct run *run, struct places *places)
 {
 	uint64_t most = (uint64_t)MARKERS_MAX * 4 + (uint64_t)RS_KALLSYMS_MAX * SEQS_BYTES;
@@ -206,7 +211,7 @@ static bool markers_find(const struct run *run, struct places *places)
 			continue;
 		tried++;
 		places->markers = at;
-		/* What follows the last may look like one more. */
+		/* The bytes after the last marker may look like one more. */
 		for (uint32_t less = 0; less < 2 && less + 1 < n; less++)
 			if (names_find(run, n - less, places))
 				return true;
@@ -224,15 +229,14 @@ static uint64_t address_of(const struct rs_kallsyms *k, uint32_t i)
 	case RELATIVE:
 		return k->base + (uint32_t)offset;
 	case ABSOLUTE_PERCPU:
-		return offset >= 0 ? (uint64_t)offset
-				   : k->base - 1 - (uint64_t)(int64_t)offset;
+		return offset >= 0 ? (uint64_t)offset : k->base - 1 - (uint64_t)(int64_t)offset;
 	case PC_RELATIVE:
 		return k->base + i * sizeof(*k->offsets) + (uint64_t)(int64_t)offset;
 	}
 	return 0;
 }
 
-/* Returns whether the addresses ascend, to one in the kernel. */
+/* Returns whether the addresses ascend, up to an address in the kernel. */
 static bool addresses_check(struct rs_kallsyms *k, enum addresses how)
 {
 	k->how = how;
@@ -331,7 +335,7 @@ static struct rs_error *tables_copy(const struct run *run, const struct places *
 	return NULL;
 }
 
-/* Expands each name once, into the hash by name. */
+/* Expands each name once, and adds it to the index by hash. */
 static struct rs_error *names_index(struct rs_kallsyms *k, bool *valid);
 
 static struct rs_error *try(const struct run *run, uint64_t digits, uint32_t alignment,
@@ -383,9 +387,10 @@ struct rs_error *rs_kallsyms_find(const struct rs_image *image, struct rs_kallsy
 			at++;
 		}
 	}
-	return rs_error_create(RS_USAGE, tried ? "the kernel's symbol table (kallsyms) is damaged, "
-						 "or has a layout that is not known"
-					       : "there is no kernel's symbol table (kallsyms)");
+	return rs_error_create(RS_USAGE,
+			       tried ? "the kernel's symbol table (kallsyms) is damaged, "
+				       "or has an unknown layout"
+				     : "the kernel's symbol table (kallsyms) was not found");
 }
 
 void rs_kallsyms_destroy(struct rs_kallsyms *k)
@@ -467,7 +472,7 @@ static struct rs_error *names_index(struct rs_kallsyms *k, bool *valid)
 	return NULL;
 }
 
-/* Returns the index of the first symbol whose name has a hash that is not below. */
+/* Returns the index of the first symbol whose name has the given hash or a higher one. */
 static uint32_t first_of(const struct rs_kallsyms *k, uint64_t key)
 {
 	uint32_t low = 0, high = k->n;
@@ -483,7 +488,7 @@ static uint32_t first_of(const struct rs_kallsyms *k, uint64_t key)
 	return low;
 }
 
-/* Returns the index of the first symbol whose address is not below. */
+/* Returns the index of the first symbol at the given address or above. */
 static uint32_t first_at(const struct rs_kallsyms *k, uint64_t address)
 {
 	uint32_t low = 0, high = k->n;
@@ -535,7 +540,7 @@ bool rs_kallsyms_by_address(const struct rs_kallsyms *k, uint64_t address, struc
 {
 	uint32_t low = 0, high = k->n, next;
 
-	while (low < high) { /* the first above */
+	while (low < high) { /* the first symbol above the address */
 		uint32_t middle = low + (high - low) / 2;
 
 		if (address_of(k, middle) <= address)
@@ -547,7 +552,7 @@ bool rs_kallsyms_by_address(const struct rs_kallsyms *k, uint64_t address, struc
 		return false;
 	next = low--;
 	if (k->how == ABSOLUTE_PERCPU && k->offsets[low] >= 0)
-		return false; /* below the kernel's own */
+		return false; /* the address is below the kernel's */
 	while (low && address_of(k, low - 1) == address_of(k, low))
 		low--;
 	*size = next < k->n ? address_of(k, next) - address_of(k, low) : 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds a guest's Linux kernel, and reads what it is made of. */
+/* Finds a guest's Linux kernel, and reads its tables and structures. */
 #include "insight/linux.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "insight/modules.h"
 
 #define BANNER		"Linux version "
 #define INIT_COMM	"swapper"
@@ -12,7 +14,7 @@
 #define ROOT		UINT64_C(0x000ffffffffff000)
 #define VCPUS_TRIED_MAX 8u
 #define TABLE_ALIGN_MAX 64u
-#define EXPORTED_MAX	(1u << 17) /* symbols; kernels have some 30,000 */
+#define EXPORTED_MAX	(1u << 17) /* number of symbols; kernels have some 30,000 */
 #define NS_PER_S	1000000000
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -36,7 +38,7 @@ struct rs_error *rs_linux_need(const struct rs_linux *kernel, const enum rs_fiel
 							     rs_field_name(ids[i]))
 					   : rs_error_create(RS_USAGE,
 							     "the layouts of this kernel's "
-							     "structures are not known: %s",
+							     "structures are unknown: %s",
 							     rs_error_text(kernel->no_btf));
 	return NULL;
 }
@@ -106,8 +108,8 @@ struct exported {
 	int32_t value, name, name_space;
 };
 
-/* Checks the symbols between two others, which are those that modules may use: the kernel has their
- * names and addresses a second time. */
+/* Checks the symbols of exported functions against the kernel's second table of their names and
+ * addresses, which lies between two symbols. */
 static struct rs_error *exported_check(const struct rs_linux *kernel, const struct rs_image *image,
 				       const char *from_name, const char *to_name, uint32_t *n)
 {
@@ -164,7 +166,7 @@ static struct rs_error *btf_find(const struct rs_linux *kernel, const struct rs_
 	return rs_btf_create(at, to.address - from.address, btf);
 }
 
-/* Checks the structures by the first task, which each kernel has: it is "swapper", number 0. */
+/* Checks the structures by means of the first task: in each kernel, it is "swapper", number 0. */
 static struct rs_error *init_check(struct rs_linux *kernel)
 {
 	static const enum rs_field_id needed[] = { RS_FIELD_TASK_COMM, RS_FIELD_TASK_PID,
@@ -190,7 +192,8 @@ static struct rs_error *init_check(struct rs_linux *kernel)
 	return err;
 }
 
-/* Finds the kernel by one page table. Sets *is_table if that maps something where kernels are. */
+/* Finds the kernel through one page table. Sets *is_table if the table maps pages at kernel
+ * addresses. */
 static struct rs_error *attempt(struct rs_linux *kernel, bool *is_table)
 {
 	struct rs_image image = { 0 };
@@ -219,8 +222,8 @@ static struct rs_error *attempt(struct rs_linux *kernel, bool *is_table)
 	return err;
 }
 
-/* Sets the roots to try: the one that a vCPU uses, and under PTI first the kernel's, which is the
- * page before the user's. Returns their number. */
+/* Sets the roots to try: the root that a vCPU uses and, with PTI, before it the kernel's, which is
+ * the page before the user's. Returns their number. */
 static uint32_t roots_of(uint64_t cr3, uint64_t roots[2])
 {
 	roots[0] = cr3 & ROOT & ~PTI_USER_BIT;
@@ -254,7 +257,8 @@ static struct rs_error *attempt_vcpu(const struct rs_memory *memory,
 			return NULL;
 		}
 		rs_linux_close(kernel);
-		/* Without PTI, the page before the root is no table: its fault explains nothing. */
+		/* Without PTI, the page before the root is not a table, and its error is not
+		 * reported. */
 		if (is_table && !explains) {
 			rs_error_free(why);
 			why = NULL;
@@ -280,8 +284,9 @@ struct rs_error *rs_linux_open(const struct rs_memory *memory, const struct rs_l
 		first = rs_error_first(first, err);
 	}
 	return first ? first
-		     : rs_error_create(RS_USAGE, "no registers are known, and without a page table "
-						 "no kernel can be found");
+		     : rs_error_create(RS_USAGE,
+				       "no vCPU's registers are known, and without a page table "
+				       "no kernel can be found");
 }
 
 bool rs_linux_at(struct rs_linux *kernel, const struct rs_memory *memory,
@@ -294,6 +299,7 @@ bool rs_linux_at(struct rs_linux *kernel, const struct rs_memory *memory,
 	uint32_t n = roots_of(regs->cr3, roots);
 
 	kernel->memory = *memory;
+	kernel->stop++;
 	for (uint32_t i = 0; i < n; i++) {
 		by.cr3 = roots[i];
 		rs_memory_at(&kernel->memory, &by);
@@ -304,10 +310,19 @@ bool rs_linux_at(struct rs_linux *kernel, const struct rs_memory *memory,
 	return false;
 }
 
+void rs_linux_moved(struct rs_linux *kernel)
+{
+	const struct rs_paging paging = kernel->memory.paging;
+
+	rs_memory_stopped(&kernel->memory, &paging);
+	kernel->stop++;
+}
+
 void rs_linux_close(struct rs_linux *kernel)
 {
 	if (!kernel)
 		return;
+	rs_modules_forget(kernel);
 	rs_kallsyms_destroy(kernel->symbols);
 	rs_btf_destroy(kernel->btf);
 	rs_error_free(kernel->no_btf);
@@ -316,7 +331,8 @@ void rs_linux_close(struct rs_linux *kernel)
 
 /* ---- processors ----------------------------------------------------------------------------- */
 
-/* Returns the address of a processor's copy of a per-CPU variable; 0: the kernel has none. */
+/* Returns the address of a processor's copy of a per-CPU variable, or 0 if the kernel has no such
+ * variable. */
 static uint64_t percpu(const struct rs_linux *kernel, const char *name, uint64_t base)
 {
 	struct rs_ksym sym;
@@ -324,7 +340,7 @@ static uint64_t percpu(const struct rs_linux *kernel, const char *name, uint64_t
 	return rs_kallsyms_by_name(kernel->symbols, name, &sym) ? base + sym.address : 0;
 }
 
-/* Returns whether the area at `base` says that it is processor cpu's. */
+/* Returns whether the area at `base` has the number `cpu`. */
 static bool number_agrees(struct rs_linux *kernel, uint64_t base, uint32_t cpu)
 {
 	uint64_t hot = percpu(kernel, "pcpu_hot", base), own = percpu(kernel, "cpu_number", base);
@@ -345,7 +361,7 @@ static bool number_agrees(struct rs_linux *kernel, uint64_t base, uint32_t cpu)
 	return number == cpu;
 }
 
-/* Looks up the processor whose area is at `base`, or whose task state segment is where tr is. */
+/* Finds the processor whose per-CPU area is at `base`, or whose task state segment is at tr_gpa. */
 static bool cpu_find(struct rs_linux *kernel, const uint64_t *offsets, uint32_t n, uint64_t base,
 		     uint64_t tr_gpa, uint32_t *cpu)
 {
@@ -368,7 +384,7 @@ static bool cpu_find(struct rs_linux *kernel, const uint64_t *offsets, uint32_t 
 	return false;
 }
 
-/* Reads __per_cpu_offset[] of the processors that there can be. */
+/* Reads __per_cpu_offset[] for all possible processors. */
 static struct rs_error *offsets_read(struct rs_linux *kernel, uint64_t **out, uint32_t *n)
 {
 	struct rs_ksym table, ids;
@@ -396,10 +412,10 @@ static struct rs_error *offsets_read(struct rs_linux *kernel, uint64_t **out, ui
 }
 
 /*
- * In the kernel, gs is the kernel's and kernel_gs_base the user's, but for the first and last
- * instructions; in user mode it is the other way round. A program can set its own to any address
- * (FSGSBASE): of two that are areas, none is believed. The task state segment is the kernel's
- * alone, and decides where it is known.
+ * In the kernel, gs is the kernel's base and kernel_gs_base the user's, except in the first and
+ * last instructions; in user mode, they are swapped. A program can set its base to any address
+ * (FSGSBASE), so if both are per-CPU areas, neither is accepted. Only the kernel sets the task
+ * state segment, so it takes precedence where it is known.
  */
 struct rs_error *rs_linux_cpu(struct rs_linux *kernel, const struct rs_linux_vcpu *vcpu,
 			      uint32_t *cpu, uint64_t *base)
@@ -419,9 +435,9 @@ struct rs_error *rs_linux_cpu(struct rs_linux *kernel, const struct rs_linux_vcp
 	if (one == other)
 		err = rs_error_create(
 			RS_DAMAGED,
-			one ? "gs and kernel_gs_base both are areas of processors"
-			    : "neither gs, kernel_gs_base nor tr is of a processor that "
-			      "the kernel knows");
+			one ? "gs and kernel_gs_base are both per-CPU areas"
+			    : "neither gs, kernel_gs_base nor tr belongs to a processor of "
+			      "the kernel");
 	if (!err) {
 		*cpu = one ? by_one : by_other;
 		*base = offsets[*cpu];
@@ -472,9 +488,8 @@ static struct rs_error *timekeeper_find(struct rs_linux *kernel, uint64_t *gva)
 		return err;
 	if (!rs_kallsyms_by_name(kernel->symbols, "tk_core", &core) &&
 	    !rs_kallsyms_by_name(kernel->symbols, "timekeeper_data", &core))
-		return rs_error_create(RS_USAGE,
-				       "the kernel's symbols have neither tk_core nor "
-				       "timekeeper_data");
+		return rs_error_create(RS_USAGE, "the kernel's symbols have neither tk_core nor "
+						 "timekeeper_data");
 	if (kernel->fields.fields[RS_FIELD_TKDATA_TK].found)
 		*gva = core.address + kernel->fields.fields[RS_FIELD_TKDATA_TK].member.offset;
 	else if (seqcount && seqcount < TABLE_ALIGN_MAX)
@@ -487,7 +502,7 @@ static struct rs_error *timekeeper_find(struct rs_linux *kernel, uint64_t *gva)
 	return err;
 }
 
-/* Checks that the timekeeper's clock is one: its name is a text. */
+/* Checks that the timekeeper's clock is valid: its name is a text. */
 static struct rs_error *clock_check(struct rs_linux *kernel, uint64_t timekeeper)
 {
 	uint64_t clock = 0, name = 0;
@@ -499,11 +514,11 @@ static struct rs_error *clock_check(struct rs_linux *kernel, uint64_t timekeeper
 	if (err)
 		return err;
 	if (rs_memory_read_text(&kernel->memory, name, text, sizeof(text), NULL) || !*text)
-		return rs_error_create(RS_DAMAGED, "the clock that time is kept with has no name");
+		return rs_error_create(RS_DAMAGED, "the timekeeper's clock has no name");
 	for (const char *c = text; *c; c++)
 		if (*c <= ' ' || *c > '~')
-			return rs_error_create(RS_DAMAGED, "the clock that time is kept with has a "
-							   "name that is no text");
+			return rs_error_create(RS_DAMAGED, "the timekeeper's clock has an "
+							   "invalid name");
 	return NULL;
 }
 
@@ -529,11 +544,11 @@ struct rs_error *rs_linux_time(struct rs_linux *kernel, int64_t *realtime_ns, in
 		return err;
 	if (shift > 32 || shifted >> shift >= NS_PER_S || sec > INT64_MAX / NS_PER_S - 1 ||
 	    to_nsec >= NS_PER_S || (int64_t)to_sec > 0 || (int64_t)to_sec < -(int64_t)sec - 1)
-		return rs_error_create(RS_DAMAGED, "the kernel's time is none");
+		return rs_error_create(RS_DAMAGED, "the kernel's time is invalid");
 	real = (int64_t)sec * NS_PER_S + (int64_t)(shifted >> shift);
 	mono = real + (int64_t)to_sec * NS_PER_S + (int64_t)to_nsec;
 	if (mono < 0)
-		return rs_error_create(RS_DAMAGED, "the kernel's time is none");
+		return rs_error_create(RS_DAMAGED, "the kernel's time is invalid");
 	*realtime_ns = real;
 	*monotonic_ns = mono;
 	return NULL;

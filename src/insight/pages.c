@@ -7,16 +7,16 @@
 
 #define PAGE_BITS   12u
 #define PAGE_BYTES  (1u << PAGE_BITS)
-#define CHUNK_BITS  6u /* XA_CHUNK_SHIFT of include/linux/xarray.h, as what follows */
+#define CHUNK_BITS  6u /* XA_CHUNK_SHIFT of include/linux/xarray.h; also the constants below */
 #define CHUNK_SLOTS (1u << CHUNK_BITS)
 #define SHIFT_MAX   60u
-/* An entry with bit 0 is a value, of a page that is not there any more; with bit 1 alone, internal:
- * up to SIBLING_MAX another slot's number, from NODE_MIN on a node. */
+/* An entry with bit 0 set is a value: the page was evicted. An entry with only bit 1 set is
+ * internal: up to SIBLING_MAX the number of another slot, from NODE_MIN on a node. */
 #define ENTRY_TAGS    3u
 #define ENTRY_NODE    2u
 #define SIBLING_MAX   ((CHUNK_SLOTS - 1) << 2 | ENTRY_NODE)
 #define NODE_MIN      4096u
-#define FOLIO_PAGES   (1u << 18)		   /* that a folio has at most: 1 GiB */
+#define FOLIO_PAGES   (1u << 18)		   /* pages of a folio, at most: 1 GiB */
 #define VMEMMAP_FIXED UINT64_C(0xffffea0000000000) /* without CONFIG_RANDOMIZE_MEMORY */
 
 struct cache {
@@ -30,7 +30,7 @@ static struct rs_error *word(struct rs_linux *kernel, uint64_t gva, uint64_t *va
 	return rs_linux_bytes(kernel, gva, value, sizeof(*value));
 }
 
-/* Finds where the array of all struct page is, and how long each is. */
+/* Finds the address of the array of struct page, and the size of its elements. */
 static struct rs_error *array_find(struct rs_linux *kernel, uint64_t *from, uint32_t *bytes)
 {
 	struct rs_ksym base;
@@ -70,7 +70,7 @@ struct rs_error *rs_linux_file_read(struct rs_linux *kernel, uint64_t file,
 	if (!err)
 		err = rs_linux_read(kernel, inode, RS_FIELD_INODE_SIZE, &bytes);
 	if (!err && back != mapping)
-		err = rs_error_create(RS_DAMAGED, "the file's inode is of another file");
+		err = rs_error_create(RS_DAMAGED, "the file's inode belongs to another file");
 	if (!err)
 		*out = (struct rs_linux_file){ mapping, bytes };
 	return err;
@@ -78,7 +78,7 @@ struct rs_error *rs_linux_file_read(struct rs_linux *kernel, uint64_t file,
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-/* Reads a slot of a node, which has to be of this mapping and below `parent`. */
+/* Reads a slot of a node, which must belong to this mapping and be below `parent`. */
 static struct rs_error *slot_read(struct cache *c, uint64_t node, uint64_t parent, uint64_t index,
 				  uint64_t *shift, uint64_t *entry)
 {
@@ -92,11 +92,12 @@ static struct rs_error *slot_read(struct cache *c, uint64_t node, uint64_t paren
 		err = rs_linux_read(c->kernel, node, RS_FIELD_XA_ARRAY, &array);
 	if (err)
 		return err;
-	/* The root is i_pages.xa_head, behind the lock and the flags of i_pages. */
+	/* The root is i_pages.xa_head, after the lock and the flags of i_pages. */
 	if (above != parent || array <= c->mapping || array > c->root || *shift > SHIFT_MAX ||
 	    *shift % CHUNK_BITS)
 		return rs_error_create(
-			RS_DAMAGED, "the page cache's node at 0x%" PRIx64 " is of another", node);
+			RS_DAMAGED,
+			"the page cache's node at 0x%" PRIx64 " belongs to another tree", node);
 	if (!parent && index >> *shift >> CHUNK_BITS) {
 		*entry = 0;
 		return NULL;
@@ -140,7 +141,8 @@ static struct rs_error *page_find(struct cache *c, uint64_t index, uint64_t *gpa
 	if (err)
 		return err;
 	if (!folio)
-		return rs_error_create(RS_USAGE, "page %" PRIu64 " of it is not in memory", index);
+		return rs_error_create(RS_USAGE, "page %" PRIu64 " of the file is not in memory",
+				       index);
 	err = rs_linux_read(c->kernel, folio,
 			    has_folio ? RS_FIELD_FOLIO_MAPPING : RS_FIELD_PAGE_MAPPING, &mapping);
 	if (!err)
@@ -150,7 +152,8 @@ static struct rs_error *page_find(struct cache *c, uint64_t index, uint64_t *gpa
 		return err;
 	if (mapping != c->mapping || index < first || index - first >= FOLIO_PAGES ||
 	    folio < c->vmemmap || (folio - c->vmemmap) % c->page_bytes)
-		return rs_error_create(RS_DAMAGED, "page %" PRIu64 " of it is another's", index);
+		return rs_error_create(
+			RS_DAMAGED, "page %" PRIu64 " of the file belongs to another file", index);
 	*gpa = ((folio - c->vmemmap) / c->page_bytes + index - first) << PAGE_BITS;
 	return NULL;
 }
@@ -168,7 +171,7 @@ static struct rs_error *cache_open(struct rs_linux *kernel, const struct rs_linu
 	*c = (struct cache){ .kernel = kernel, .mapping = file->mapping };
 	c->root = file->mapping + kernel->fields.fields[RS_FIELD_MAPPING_ROOT].member.offset;
 	if (!err && kernel->fields.fields[RS_FIELD_XA_SLOTS].member.elements != CHUNK_SLOTS)
-		err = rs_error_create(RS_USAGE, "this kernel's page cache is of another format");
+		err = rs_error_create(RS_USAGE, "this kernel's page cache has an unknown format");
 	return err ? err : array_find(kernel, &c->vmemmap, &c->page_bytes);
 }
 
@@ -180,7 +183,7 @@ struct rs_error *rs_linux_file_copy(struct rs_linux *kernel, const struct rs_lin
 	uint8_t *copy = NULL;
 
 	if (!err && (!bytes || bytes > file->bytes || bytes > RS_FILE_BYTES_MAX))
-		err = rs_error_create(RS_USAGE, "it has %" PRIu64 " bytes", file->bytes);
+		err = rs_error_create(RS_USAGE, "the file has %" PRIu64 " bytes", file->bytes);
 	if (!err && !(copy = malloc(bytes)))
 		err = rs_error_no_memory();
 	for (uint64_t at = 0; !err && at < bytes; at += PAGE_BYTES) {
@@ -190,7 +193,8 @@ struct rs_error *rs_linux_file_copy(struct rs_linux *kernel, const struct rs_lin
 		if (!err && rs_memory_read_phys(&kernel->memory, gpa, copy + at,
 						left < PAGE_BYTES ? left : PAGE_BYTES))
 			err = rs_error_create(RS_DAMAGED,
-					      "page %" PRIu64 " of it is not in the guest's RAM",
+					      "page %" PRIu64
+					      " of the file is not in the guest's RAM",
 					      at >> PAGE_BITS);
 	}
 	if (err)

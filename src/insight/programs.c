@@ -20,12 +20,14 @@
 #define SPECIAL_BYTES	65536u /* of [vdso] */
 #define HEADERS_MAX	64u
 #define MAPPED_CODE_MAX 4096u
+#define WAIT_FIRST	8u /* uses of a space before files are searched again; doubles each time */
+#define WAIT_MAX	(1u << 20)
 
-/* A piece of code that a process has mapped. */
+/* A range of code that a process has mapped. */
 struct code {
 	struct rs_linux_area area;
 	struct rs_linux_file file;
-	char why[RS_PROGRAM_WHY_MAX]; /* it is in no binary; empty: it is in one */
+	char why[RS_PROGRAM_WHY_MAX]; /* why the code is in no binary; empty: it is in one */
 };
 
 struct space {
@@ -33,15 +35,18 @@ struct space {
 	struct code *code;
 	uint32_t n;
 	struct rs_symbols *set;
-	uint64_t bytes; /* of its binaries that were copied */
-	uint64_t used;	/* when it was last */
+	uint64_t bytes; /* bytes of its binaries that were copied */
+	uint64_t used;	/* time of its last use */
+	/* For code in no binary: its file may not have been in the page cache when the process
+	 * started. The time of the next search, and its distance to the last. */
+	uint64_t again, wait;
 };
 
 struct rs_programs {
 	struct rs_linux *kernel;
 	char *symfs;
 	struct space spaces[RS_PROGRAM_SPACES_MAX], *last;
-	uint64_t time, bytes; /* of all spaces */
+	uint64_t time, bytes; /* bytes of all spaces */
 };
 
 struct rs_error *rs_programs_create(struct rs_linux *kernel, const char *symfs,
@@ -80,7 +85,7 @@ void rs_programs_destroy(struct rs_programs *p)
 
 /* ---- headers -------------------------------------------------------------------------------- */
 
-/* The beginning of a binary. */
+/* The headers at the beginning of a binary. */
 struct headers {
 	const uint8_t *bytes;
 	uint64_t size;
@@ -97,7 +102,7 @@ static struct rs_error *headers_read(const uint8_t *bytes, uint64_t size, struct
 	    h->head.e_phentsize != sizeof(Elf64_Phdr) || h->head.e_phnum > HEADERS_MAX ||
 	    h->head.e_phoff > size ||
 	    (uint64_t)h->head.e_phnum * sizeof(Elf64_Phdr) > size - h->head.e_phoff)
-		return rs_error_create(RS_DAMAGED, "it is no ELF file");
+		return rs_error_create(RS_DAMAGED, "not an ELF file");
 	return NULL;
 }
 
@@ -109,7 +114,7 @@ static Elf64_Phdr header_at(const struct headers *h, uint32_t i)
 	return p;
 }
 
-/* Finds what is added to the addresses of a binary, by the segment that an area is of. */
+/* Computes a binary's load address from an area and the segment that the area maps. */
 static struct rs_error *load_find(const struct headers *h, const struct rs_linux_area *area,
 				  uint64_t *load)
 {
@@ -123,10 +128,10 @@ static struct rs_error *load_find(const struct headers *h, const struct rs_linux
 		*load = area->start - (area->offset - p.p_offset + p.p_vaddr);
 		return NULL;
 	}
-	return rs_error_create(RS_DAMAGED, "no segment of it has code where it is mapped");
+	return rs_error_create(RS_DAMAGED, "the mapping matches no segment with code");
 }
 
-/* Finds the build-id in the beginning of a binary. Returns false if it is not there. */
+/* Finds the build-id in the first bytes of a binary. Returns false if it is not there. */
 static bool build_id_find(const struct headers *h, char text[RS_HASH_TEXT_BYTES])
 {
 	for (uint32_t i = 0; i < h->head.e_phnum; i++) {
@@ -172,20 +177,20 @@ static struct rs_error *special_read(struct rs_programs *p, const struct rs_linu
 	if (err)
 		return err;
 	if (*size > SPECIAL_BYTES)
-		return rs_error_create(RS_USAGE, "it has no file");
+		return rs_error_create(RS_USAGE, "the area has no file");
 	bytes = malloc(*size);
 	if (!bytes)
 		return rs_error_no_memory();
 	if (rs_memory_read(&memory, area->start, bytes, *size, NULL)) {
 		free(bytes);
-		return rs_error_create(RS_USAGE, "a page of it is not in memory");
+		return rs_error_create(RS_USAGE, "a page of the area is not in memory");
 	}
 	*copy = bytes;
 	return NULL;
 }
 
-/* Adds the file of the folder that has the build-id of the guest's, by the first page of that.
- * Returns whether there was one. */
+/* Adds the file in the folder if its build-id is that in the first page of the guest's file.
+ * Returns whether it was added. */
 static bool given_add(struct rs_programs *p, const struct code *code, const char *name,
 		      struct rs_symbols *set)
 {
@@ -196,7 +201,7 @@ static bool given_add(struct rs_programs *p, const struct code *code, const char
 	struct rs_error *err = NULL;
 	bool found = false;
 
-	/* The guest chooses the name: it must not lead out of the folder. */
+	/* The guest chooses the name, which must not lead out of the folder. */
 	if (!p->symfs || !code->file.mapping || strstr(name, "/../"))
 		return false;
 	err = rs_linux_file_copy(p->kernel, &code->file, size, &bytes);
@@ -245,7 +250,7 @@ static struct rs_error *binary_add(struct rs_programs *p, const struct rs_linux_
 	return err;
 }
 
-/* Adds the binary of a piece of code, unless a piece before it is of the same one. */
+/* Adds the binary of a range of code, unless an earlier range belongs to the same binary. */
 static struct rs_error *code_add(struct rs_programs *p, const struct rs_linux_task *task,
 				 const struct rs_linux_areas *areas, struct space *space,
 				 struct code *code)
@@ -285,7 +290,8 @@ static struct rs_error *code_list(struct rs_programs *p, const struct rs_linux_a
 		if (!(area->flags & VM_EXEC))
 			continue;
 		if (space->n == MAPPED_CODE_MAX)
-			return rs_error_create(RS_USAGE, "it has more than %u pieces of code",
+			return rs_error_create(RS_USAGE,
+					       "the process has more than %u ranges of code",
 					       MAPPED_CODE_MAX);
 		if (!RS_VECTOR_RESERVE(space->code, room, space->n + 1))
 			return rs_error_no_memory();
@@ -316,7 +322,7 @@ static bool is_same(const struct space *one, const struct space *other)
 	return true;
 }
 
-/* Returns the place of a space: where it is, or where the one is that was used longest ago. */
+/* Returns the place of a space or, if there is none, that of the least recently used space. */
 static struct space *space_place(struct rs_programs *p, uint64_t mm)
 {
 	struct space *oldest = &p->spaces[0];
@@ -330,6 +336,16 @@ static struct space *space_place(struct rs_programs *p, uint64_t mm)
 	return oldest;
 }
 
+/* Returns whether it is time to search for missing files again. */
+static bool is_due(const struct rs_programs *p, const struct space *space)
+{
+	for (uint32_t i = 0; i < space->n && p->time >= space->again; i++) {
+		if (*space->code[i].why && space->code[i].area.file)
+			return true;
+	}
+	return false;
+}
+
 struct rs_error *rs_programs_of(struct rs_programs *p, const struct rs_linux_task *task,
 				struct rs_symbols **set)
 {
@@ -339,7 +355,11 @@ struct rs_error *rs_programs_of(struct rs_programs *p, const struct rs_linux_tas
 
 	if (!err)
 		err = code_list(p, &areas, &now);
-	if (!err && !is_same(&now, place)) {
+	now.wait = WAIT_FIRST;
+	if (!err && is_same(&now, place))
+		now.wait = place->wait < WAIT_MAX ? place->wait * 2 : WAIT_MAX;
+	if (!err && (!is_same(&now, place) || is_due(p, place))) {
+		now.again = p->time + now.wait;
 		space_deinit(p, place);
 		for (uint32_t i = 0;
 		     p->bytes > RS_PROGRAM_BYTES_MAX / 2 && i < RS_PROGRAM_SPACES_MAX; i++)
@@ -371,9 +391,10 @@ void rs_programs_why(struct rs_programs *p, uint64_t address, char why[RS_PROGRA
 
 		if (address >= code->area.start && address < code->area.end) {
 			snprintf(why, RS_PROGRAM_WHY_MAX, "%s",
-				 *code->why ? code->why : "the code is of no binary");
+				 *code->why ? code->why : "the code belongs to no binary");
 			return;
 		}
 	}
-	snprintf(why, RS_PROGRAM_WHY_MAX, "0x%" PRIx64 " is no code of the process", address);
+	snprintf(why, RS_PROGRAM_WHY_MAX, "0x%" PRIx64 " is not in the code of the process",
+		 address);
 }

@@ -1,23 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the stacks of tasks: the kernel's frames, then those of user mode. */
+/* Reads the stacks of tasks: first the kernel's frames, then those of user mode. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "insight/stack_kernel.h"
+#include "insight/stack_walk.h"
+#include "introspect/cfi.h"
 #include "introspect/module.h"
 #include "introspect/unwind.h"
+#include "introspect/variable.h"
+
+#define CALLERS_MAX 4u /* limit of callers that are searched for values of parameters */
 
 struct rs_stacks {
 	struct rs_linux *kernel;
 	struct rs_orc *orc; /* NULL: none */
 	struct rs_error *no_orc;
+	bool by_pointers; /* the kernel has no such table, but keeps frame pointers */
+	bool is_indexed;  /* whether the kernel had built its index when the table was read */
 	struct rs_programs *programs;
-	struct rs_symbols *set;	 /* of the last stack's task; NULL: none */
-	struct rs_memory memory; /* of that task */
-	struct rs_ksym sym;	 /* of the last look-up */
+	struct rs_symbols *set;	 /* symbols of the last stack's task; NULL: none */
+	struct rs_memory memory; /* memory of that task */
+	struct rs_ksym sym;	 /* result of the last lookup */
 	struct rs_unwound unwound;
+	/* registers of the frames in `unwound` */
+	struct rs_frame_registers registers[RS_STACK_DEPTH_MAX];
 };
+
+/* Reads the kernel's ORC table. A booting kernel has the table in memory before it builds the
+ * index, without which the table is rejected. */
+static void orc_read(struct rs_stacks *s)
+{
+	struct rs_ksym sym;
+
+	s->is_indexed = rs_orc_is_indexed(s->kernel);
+	s->by_pointers = !rs_kallsyms_by_name(s->kernel->symbols, "__start_orc_unwind", &sym) &&
+			 rs_linux_has_frame_pointers(s->kernel);
+	rs_error_free(s->no_orc);
+	s->no_orc = rs_orc_read(s->kernel, &s->orc);
+}
 
 struct rs_error *rs_stacks_create(struct rs_linux *kernel, const char *symfs,
 				  struct rs_stacks **out)
@@ -28,12 +50,13 @@ struct rs_error *rs_stacks_create(struct rs_linux *kernel, const char *symfs,
 	if (!s)
 		return rs_error_no_memory();
 	s->kernel = kernel;
+	s->unwound.registers = s->registers;
 	err = rs_programs_create(kernel, symfs, &s->programs);
 	if (err) {
 		rs_stacks_destroy(s);
 		return err;
 	}
-	s->no_orc = rs_orc_read(kernel, &s->orc);
+	orc_read(s);
 	*out = s;
 	return NULL;
 }
@@ -48,15 +71,15 @@ void rs_stacks_destroy(struct rs_stacks *s)
 	free(s);
 }
 
-static void say(char why[RS_STACK_WHY_MAX], struct rs_error *err)
+static void set_why(char why[RS_STACK_WHY_MAX], struct rs_error *err)
 {
 	if (err)
 		snprintf(why, RS_STACK_WHY_MAX, "%s", rs_error_text(err));
 	rs_error_free(err);
 }
 
-/* Checks that the registers of user mode that frames of the kernel lead to are those at the top of
- * the stack, or takes those if the frames lead to none. */
+/* Sets *user to the registers of user mode at the top of the stack. If the frames of the kernel led
+ * to registers of user mode, checks that they are the same. */
 static void waiting_user(struct rs_stacks *s, const struct rs_linux_task *task,
 			 struct rs_linux_stack *stack, struct rs_x86_regs *user)
 {
@@ -70,10 +93,10 @@ static void waiting_user(struct rs_stacks *s, const struct rs_linux_task *task,
 	user->rip = 0;
 	if (!err)
 		*user = top;
-	say(stack->user_why, err);
+	set_why(stack->user_why, err);
 }
 
-/* Sets the kernel's frames, and *user to the registers of user mode, if there are any. */
+/* Sets the kernel's frames. Sets *user to the registers of user mode, if they are found. */
 static void kernel_part(struct rs_stacks *s, const struct rs_linux_task *task,
 			const struct rs_linux_vcpu *vcpu, struct rs_linux_stack *stack,
 			struct rs_x86_regs *user)
@@ -90,8 +113,8 @@ static void kernel_part(struct rs_stacks *s, const struct rs_linux_task *task,
 	else
 		err = rs_linux_task_registers(s->kernel, task, &regs);
 	if (err) {
-		say(stack->kernel_why, err);
-	} else if (s->orc) {
+		set_why(stack->kernel_why, err);
+	} else if (s->orc || s->by_pointers) {
 		rs_linux_kernel_frames(s->kernel, s->orc, task, vcpu, &regs, stack, user);
 	} else {
 		stack->frames[stack->n_kernel++] =
@@ -103,8 +126,8 @@ static void kernel_part(struct rs_stacks *s, const struct rs_linux_task *task,
 		waiting_user(s, task, stack, user);
 }
 
-/* Adds the frames of user mode. Code that is in no binary ends them: a frame pointer there would be
- * a guess. */
+/* Adds the frames of user mode, up to code that is in no binary, where a frame pointer would be a
+ * guess. */
 static struct rs_error *user_part(struct rs_stacks *s, const struct rs_linux_task *task,
 				  const struct rs_x86_regs *user, struct rs_linux_stack *stack)
 {
@@ -119,7 +142,7 @@ static struct rs_error *user_part(struct rs_stacks *s, const struct rs_linux_tas
 			(struct rs_linux_frame){ user->rip, RS_FRAME_REGISTERS, true };
 		if (rs_error_code(err) == RS_NO_MEMORY)
 			return err;
-		say(stack->user_why, err);
+		set_why(stack->user_why, err);
 		return NULL;
 	}
 	rs_unwind_read(s->set, &s->memory, user, u);
@@ -150,27 +173,137 @@ struct rs_error *rs_stacks_read(struct rs_stacks *s, const struct rs_linux_task 
 	stack->n = stack->n_kernel = 0;
 	*stack->kernel_why = *stack->user_why = '\0';
 	s->set = NULL;
+	if (!s->orc && !s->is_indexed && rs_orc_is_indexed(s->kernel))
+		orc_read(s);
 	kernel_part(s, task, vcpu, stack, &user);
 	stack->n = stack->n_kernel;
 	return user.rip && stack->n < RS_LINUX_FRAMES_MAX ? user_part(s, task, &user, stack) : NULL;
+}
+
+/* Looks up a function of the kernel, or of a module, whose name the frame has. */
+static uint32_t kernel_symbol(struct rs_stacks *s, uint64_t address, struct rs_frame *frames,
+			      uint32_t max)
+{
+	const char *module;
+	uint64_t size;
+
+	if (!max || !rs_linux_symbol(s->kernel, address, &s->sym, &size, &module))
+		return 0;
+	frames[0] = (struct rs_frame){ .function = s->sym.name,
+				       .module = module,
+				       .offset = address - s->sym.address };
+	return 1;
 }
 
 uint32_t rs_stacks_lookup(struct rs_stacks *s, const struct rs_linux_stack *stack, uint32_t i,
 			  struct rs_frame *frames, uint32_t max)
 {
 	const struct rs_linux_frame *frame = &stack->frames[i];
-	uint64_t at = frame->address - !frame->is_exact, size;
+	uint64_t at = frame->address - !frame->is_exact;
 	uint32_t n;
 
 	if (i >= stack->n_kernel) {
 		n = s->set ? rs_symbols_lookup(s->set, at, frames, max) : 0;
 		if (n && !frame->is_exact && !frames[n - 1].inlined)
-			frames[n - 1].offset++; /* of the return address */
+			frames[n - 1].offset++; /* offset to the return address */
 		return n;
 	}
-	if (!max || !rs_kallsyms_by_address(s->kernel->symbols, at, &s->sym, &size))
-		return 0;
-	frames[0] = (struct rs_frame){ .function = s->sym.name,
-				       .offset = frame->address - s->sym.address };
-	return 1;
+	n = kernel_symbol(s, at, frames, max);
+	if (n)
+		frames[0].offset = frame->address - s->sym.address;
+	return n;
+}
+
+uint32_t rs_stacks_symbol(struct rs_stacks *s, const struct rs_linux_task *task, uint64_t address,
+			  struct rs_frame *frames, uint32_t max)
+{
+	struct rs_error *err;
+
+	if (address >> 63)
+		return kernel_symbol(s, address, frames, max);
+	err = rs_programs_of(s->programs, task, &s->set);
+	if (err)
+		s->set = NULL;
+	rs_error_free(err);
+	return s->set ? rs_symbols_lookup(s->set, address, frames, max) : 0;
+}
+
+/* ---- a frame's binary and variables --------------------------------------------------------- */
+
+/* Returns the binary of a frame, or NULL. Sets *address to an address within the frame's
+ * instruction. */
+static struct rs_module *module_of(struct rs_stacks *s, const struct rs_linux_stack *stack,
+				   uint32_t i, uint64_t *at)
+{
+	if (!s->set || i < stack->n_kernel || i >= stack->n)
+		return NULL;
+	*at = stack->frames[i].address - !stack->frames[i].is_exact;
+	return rs_symbols_module(s->set, *at);
+}
+
+bool rs_stacks_is_in(struct rs_stacks *s, const struct rs_linux_stack *stack, uint32_t i,
+		     const char *build_id)
+{
+	char own[RS_BUILD_ID_TEXT_MAX];
+	uint64_t at;
+	struct rs_module *m = module_of(s, stack, i, &at);
+
+	if (!m)
+		return false;
+	rs_elf_build_id(&m->file, own);
+	return *own && !strcmp(own, build_id);
+}
+
+/* Describes a frame for variable.h. Returns false if it is in no binary. */
+static bool frame_of(struct rs_stacks *s, const struct rs_linux_stack *stack, uint32_t i,
+		     struct rs_variable_frame *frame)
+{
+	const uint32_t n = i - stack->n_kernel;
+	uint64_t at;
+	struct rs_module *m = module_of(s, stack, i, &at);
+
+	if (!m || n >= s->unwound.n)
+		return false;
+	*frame = (struct rs_variable_frame){ .address = at - m->load,
+					     .load = m->load,
+					     .registers = s->registers[n],
+					     .memory = &s->memory,
+					     .dwarf = m->dwarf };
+	/* If CFI found the caller, the caller's rsp is the frame's CFA. */
+	frame->has_cfa = n + 1 < s->unwound.n && i + 1 < stack->n &&
+			 stack->frames[i + 1].origin == RS_FRAME_CFI;
+	if (frame->has_cfa)
+		frame->cfa = s->registers[n + 1].value[RS_CFI_RSP];
+	return true;
+}
+
+const char *rs_stacks_variable(struct rs_stacks *s, const struct rs_linux_stack *stack, uint32_t i,
+			       const char *function, const char *name, uint64_t *value)
+{
+	struct rs_variable_frame frames[CALLERS_MAX + 1];
+	uint32_t n = 0;
+
+	/* A caller that a signal interrupted made no call. */
+	while (n <= CALLERS_MAX &&
+	       (!n || (frames[n - 1].has_cfa && !stack->frames[i + n].is_exact)) &&
+	       frame_of(s, stack, i + n, &frames[n]))
+		n++;
+	for (uint32_t k = 0; k + 1 < n; k++)
+		frames[k].caller = &frames[k + 1];
+	return n ? rs_variable_read(&frames[0], function, name, value)
+		 : "the frame is in no known program";
+}
+
+bool rs_stacks_data(struct rs_stacks *s, const struct rs_linux_stack *stack, uint32_t i,
+		    const char *name, uint64_t *address)
+{
+	uint64_t at;
+	struct rs_module *m = module_of(s, stack, i, &at);
+
+	return m && rs_module_symbol(m, name, address);
+}
+
+struct rs_memory *rs_stacks_memory(struct rs_stacks *s)
+{
+	return &s->memory;
 }

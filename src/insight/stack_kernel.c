@@ -6,29 +6,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORD	   8u
-#define STACKS_MAX 12u
-#define BP	   6u /* in rs_x86_regs.gpr */
-#define SP	   7u
-#define NOT_ON	   UINT32_MAX
+#include "insight/bpf.h"
+#include "insight/stack_walk.h"
 
-struct range {
-	uint64_t from, to;
-};
+#define WORD   RS_WALK_WORD
+#define BP     RS_WALK_BP
+#define SP     RS_WALK_SP
+#define NOT_ON UINT32_MAX
 
-struct walk {
-	struct rs_linux *kernel;
-	const struct rs_orc *orc;
-	struct rs_linux_stack *stack;
-	struct range stacks[STACKS_MAX]; /* the task's is the first */
-	uint32_t n_stacks, on, visited;	 /* bits of stacks */
-	uint64_t ip, sp, bp;
-	bool is_exact;
-	struct rs_x86_regs regs; /* of the frame, if has_regs: rsp and rip apart */
-	bool has_regs, is_over;
-};
+#define CALL_NEAR	  0xe8
+#define CALL_NEAR_BYTES	  5u
+#define CALL_INDIRECT	  0xff
+#define CALL_INDIRECT_REG 2u /* of its ModRM byte */
+#define CALL_BYTES_MAX	  7u
+/* Bytes that the kernel may leave free at the top of a stack, above and below the registers. */
+#define PADDING_MAX 32u
 
-static bool end(struct walk *w, const char *why)
+static bool end(struct rs_walk *w, const char *why)
 {
 	struct rs_linux_stack *stack = w->stack;
 
@@ -36,7 +30,7 @@ static bool end(struct walk *w, const char *why)
 	return false;
 }
 
-static bool end_at(struct walk *w, const char *why)
+bool rs_walk_end_at(struct rs_walk *w, const char *why)
 {
 	struct rs_linux_stack *stack = w->stack;
 
@@ -46,13 +40,13 @@ static bool end_at(struct walk *w, const char *why)
 
 /* ---- the stacks ----------------------------------------------------------------------------- */
 
-static void range_add(struct walk *w, uint64_t from, uint64_t bytes)
+static void range_add(struct rs_walk *w, uint64_t from, uint64_t bytes)
 {
-	if (w->n_stacks < STACKS_MAX && from && bytes && from + bytes > from)
-		w->stacks[w->n_stacks++] = (struct range){ from, from + bytes };
+	if (w->n_stacks < RS_WALK_STACKS_MAX && from && bytes && from + bytes > from)
+		w->stacks[w->n_stacks++] = (struct rs_walk_range){ from, from + bytes };
 }
 
-/* Reads a per-CPU pointer; 0 if the kernel has none or it cannot be read. */
+/* Reads a per-CPU pointer. Returns 0 if the kernel has none or it cannot be read. */
 static uint64_t percpu_pointer(struct rs_linux *kernel, const char *name, uint64_t base,
 			       enum rs_field_id id)
 {
@@ -70,8 +64,8 @@ static uint64_t percpu_pointer(struct rs_linux *kernel, const char *name, uint64
 	return err ? 0 : value;
 }
 
-/* Adds the stacks of a processor: of interrupts, of exceptions, of the entry from user mode. */
-static void cpu_stacks_add(struct walk *w, uint64_t base)
+/* Adds the stacks of a processor: for interrupts, for exceptions, for the entry from user mode. */
+static void cpu_stacks_add(struct rs_walk *w, uint64_t base)
 {
 	struct rs_linux *kernel = w->kernel;
 	uint32_t irq_bytes = kernel->fields.struct_bytes[RS_STRUCT_IRQ_STACK];
@@ -82,7 +76,7 @@ static void cpu_stacks_add(struct walk *w, uint64_t base)
 
 	if (!irq)
 		irq = percpu_pointer(kernel, "pcpu_hot", base, RS_FIELD_HOT_IRQ_STACK);
-	/* Since 5.12 the pointer is that of the uppermost word. */
+	/* Since 5.12, the pointer refers to the uppermost word. */
 	if (irq)
 		range_add(w, ((irq + WORD) & ~UINT64_C(15)) - irq_bytes, irq_bytes);
 	if (entry)
@@ -93,7 +87,7 @@ static void cpu_stacks_add(struct walk *w, uint64_t base)
 				  kernel->fields.fields[id].member.bytes);
 }
 
-static uint32_t stack_at(const struct walk *w, uint64_t address, uint64_t bytes)
+static uint32_t stack_at(const struct rs_walk *w, uint64_t address, uint64_t bytes)
 {
 	for (uint32_t i = 0; i < w->n_stacks; i++)
 		if (address >= w->stacks[i].from && address < w->stacks[i].to &&
@@ -102,7 +96,7 @@ static uint32_t stack_at(const struct walk *w, uint64_t address, uint64_t bytes)
 	return NOT_ON;
 }
 
-static bool load(struct walk *w, uint64_t address, uint64_t *value)
+bool rs_walk_load(struct rs_walk *w, uint64_t address, uint64_t *value)
 {
 	return stack_at(w, address, WORD) != NOT_ON &&
 	       !rs_memory_read(&w->kernel->memory, address, value, WORD, NULL);
@@ -110,8 +104,8 @@ static bool load(struct walk *w, uint64_t address, uint64_t *value)
 
 /* ---- a step --------------------------------------------------------------------------------- */
 
-/* Finds what the caller's stack pointer, or the place of saved registers, is. */
-static bool base_find(struct walk *w, const struct rs_orc_row *row, uint64_t *sp)
+/* Computes the caller's stack pointer, or the address of saved registers. */
+static bool base_find(struct rs_walk *w, const struct rs_orc_row *row, uint64_t *sp)
 {
 	static const uint8_t registers[] = { /* in rs_x86_regs.gpr */
 					     [RS_ORC_AX] = 0,
@@ -130,9 +124,9 @@ static bool base_find(struct walk *w, const struct rs_orc_row *row, uint64_t *sp
 		*sp = w->bp + offset;
 		return true;
 	case RS_ORC_AT_BP:
-		return load(w, w->bp + offset, sp);
+		return rs_walk_load(w, w->bp + offset, sp);
 	case RS_ORC_AT_SP:
-		if (!load(w, w->sp + (row->offset_first ? offset : 0), sp))
+		if (!rs_walk_load(w, w->sp + (row->offset_first ? offset : 0), sp))
 			return false;
 		*sp += row->offset_first ? 0 : offset;
 		return true;
@@ -151,8 +145,7 @@ static bool base_find(struct walk *w, const struct rs_orc_row *row, uint64_t *sp
 	return false;
 }
 
-/* Goes to what saved registers are of. */
-static bool registers_load(struct walk *w, uint64_t at, bool partial)
+bool rs_walk_registers(struct rs_walk *w, uint64_t at, bool partial)
 {
 	uint32_t skipped = partial ? rs_linux_pt_regs_partial(w->kernel) : 0;
 	uint64_t gva = partial ? at - skipped : at;
@@ -174,98 +167,136 @@ static bool registers_load(struct walk *w, uint64_t at, bool partial)
 	return true;
 }
 
-static bool bp_find(struct walk *w, const struct rs_orc_row *row, uint64_t sp)
+/* Returns whether the instruction before an address is a call: by its opcode, of each length that
+ * it can have. Intel SDM volume 2, CALL: E8 and 4 bytes, or FF /2 with 1 to 6 bytes. */
+bool rs_walk_is_behind_call(struct rs_walk *w, uint64_t address)
+{
+	uint8_t code[CALL_BYTES_MAX];
+
+	if (rs_memory_read(&w->kernel->memory, address - sizeof(code), code, sizeof(code), NULL))
+		return false;
+	if (code[sizeof(code) - CALL_NEAR_BYTES] == CALL_NEAR)
+		return true;
+	for (uint32_t bytes = 2; bytes <= sizeof(code); bytes++) {
+		const uint8_t *at = code + sizeof(code) - bytes;
+
+		if (at[0] == CALL_INDIRECT && (at[1] >> 3 & 7) == CALL_INDIRECT_REG)
+			return true;
+	}
+	return false;
+}
+
+static bool bp_find(struct rs_walk *w, const struct rs_orc_row *row, uint64_t sp)
 {
 	switch (row->bp_base) {
 	case RS_ORC_NONE:
 		return true;
 	case RS_ORC_PREVIOUS_SP:
-		return load(w, sp + (uint64_t)row->bp_offset, &w->bp);
+		return rs_walk_load(w, sp + (uint64_t)row->bp_offset, &w->bp);
 	case RS_ORC_BP:
-		return load(w, w->bp + (uint64_t)row->bp_offset, &w->bp);
+		return rs_walk_load(w, w->bp + (uint64_t)row->bp_offset, &w->bp);
 	default:
 		return false;
 	}
 }
 
-/* Goes to the caller, or to what was interrupted. Returns false at the outermost frame, or if the
- * caller cannot be found. */
-static bool step(struct walk *w)
+/* Returns whether this is the outermost frame: that of a task is just below its registers. */
+static bool is_outermost(const struct rs_walk *w)
 {
-	struct rs_orc_row row;
-	uint64_t sp = 0;
+	uint64_t used = w->kernel->fields.struct_bytes[RS_STRUCT_REGS] + PADDING_MAX;
 
-	if (!rs_orc_find(w->orc, w->is_exact ? w->ip : w->ip - 1, &row))
-		return end_at(w, "is not in the kernel's own code");
-	if (row.type == RS_ORC_END) {
-		w->is_over = true;
-		return false;
+	return w->on == 0 && w->stacks[0].to - w->sp <= used;
+}
+
+/* Steps to the caller, or to the interrupted code. Returns false at the outermost frame, or if the
+ * step fails. */
+static bool step(struct rs_walk *w)
+{
+	const uint64_t at = w->is_exact ? w->ip : w->ip - 1;
+	struct rs_orc_row row;
+	struct rs_ksym sym;
+	uint64_t sp = 0, size;
+
+	if (!rs_orc_find(w->orc, at, &row)) {
+		if (!rs_bpf_symbol(w->kernel, at, &sym, &size))
+			return rs_walk_end_at(w, "is in no code that the kernel has a table of");
+		w->origin = RS_FRAME_LINK;
+		return rs_walk_bpf_step(w);
 	}
+	w->origin = RS_FRAME_ORC;
+	/* The kernel also marks retpolines in this way (UNWIND_HINT_EMPTY), but they have
+	 * callers. */
+	if (row.type == RS_ORC_END)
+		return is_outermost(w) ? false : rs_walk_end_at(w, "is in code that has no frame");
 	if (row.type == RS_ORC_UNDEFINED)
-		return end_at(w, "is in code whose frame the kernel does not describe");
+		return rs_walk_end_at(w, "is in code whose frame the kernel does not describe");
 	if (!base_find(w, &row, &sp))
-		return end_at(w, "is in code whose frame cannot be found");
+		return rs_walk_end_at(w, "is in code whose frame cannot be found");
 	switch (row.type) {
 	case RS_ORC_CALL:
-		if (!load(w, sp - WORD, &w->ip) || !bp_find(w, &row, sp))
-			return end_at(w, "has a caller that is on no stack");
+		if (!rs_walk_load(w, sp - WORD, &w->ip) || !bp_find(w, &row, sp))
+			return rs_walk_end_at(w, "has a caller whose frame is on no stack");
+		if (row.of_module && !rs_walk_is_behind_call(w, w->ip))
+			return rs_walk_end_at(w, "is the next address, but behind no call");
 		w->sp = sp;
 		w->has_regs = false;
 		break;
 	case RS_ORC_REGISTERS:
 	case RS_ORC_PARTIAL:
-		if (!registers_load(w, sp, row.type == RS_ORC_PARTIAL) || !bp_find(w, &row, sp))
-			return end_at(w, "has no registers of what it interrupted");
+		if (!rs_walk_registers(w, sp, row.type == RS_ORC_PARTIAL) || !bp_find(w, &row, sp))
+			return rs_walk_end_at(w, "has no saved registers of the interrupted code");
 		break;
 	default:
-		return end_at(w, "is in code whose frame is of an unknown type");
+		return rs_walk_end_at(w, "is in code whose frame has an unknown type");
 	}
 	w->is_exact = row.interrupted;
 	return true;
 }
 
-/* Checks that the walk went up the stack, or on to another. */
-static bool progress_check(struct walk *w, uint64_t last_sp)
+/* Checks that the walk went up the stack, or to a stack that was not visited. */
+static bool progress_check(struct rs_walk *w, uint64_t last_sp)
 {
 	uint32_t on = stack_at(w, w->sp, 0);
 
 	if (on == NOT_ON && w->sp != w->stacks[0].to)
 		return end(w, "the stack pointer is on no stack");
 	if (on == NOT_ON || on == w->on)
-		return w->sp > last_sp ? true : end(w, "the stack leads back");
+		return w->sp > last_sp ? true
+				       : end(w, "the caller's frame is not above it on the stack");
 	if (w->visited >> on & 1)
-		return end(w, "the stack leads back");
+		return end(w, "the caller's frame is on a stack that was left");
 	w->on = on;
 	w->visited |= 1u << on;
 	return true;
 }
 
-static void put(struct walk *w, enum rs_frame_origin origin)
+static void put(struct rs_walk *w)
 {
 	w->stack->frames[w->stack->n_kernel++] =
-		(struct rs_linux_frame){ w->ip, origin, w->is_exact };
+		(struct rs_linux_frame){ w->ip, w->origin, w->is_exact };
 }
 
-/* Goes on from frame to frame. Returns whether the last one is of user mode. */
-static bool frames_find(struct walk *w)
+/* Walks the frames. Returns whether the last one is of user mode. */
+static bool frames_find(struct rs_walk *w)
 {
 	while (w->stack->n_kernel < RS_LINUX_FRAMES_MAX) {
 		uint64_t last_sp = w->sp;
 
-		if (!step(w))
+		if (!(w->orc ? step(w) : rs_walk_pointer_step(w)))
 			return false;
 		if (w->is_exact && w->regs.cs & 3)
 			return true;
-		if (!rs_orc_is_code(w->orc, w->is_exact ? w->ip : w->ip - 1))
-			return end_at(w, "is the next address, and not in the kernel's own code");
+		if (!rs_linux_is_code(w->kernel, &w->code, w->is_exact ? w->ip : w->ip - 1))
+			return rs_walk_end_at(w, "is the next address, but in no code of the "
+						 "kernel or of a module");
 		if (!progress_check(w, last_sp))
 			return false;
-		put(w, RS_FRAME_ORC);
+		put(w);
 	}
-	return end(w, "it has more frames");
+	return end(w, "the stack has more frames");
 }
 
-/* Returns whether an address is where a function begins, so that no call is before it. */
+/* Returns whether an address is the beginning of a function, so that no call precedes it. */
 static bool is_beginning(const struct rs_linux *kernel, uint64_t address)
 {
 	struct rs_ksym sym;
@@ -280,21 +311,26 @@ void rs_linux_kernel_frames(struct rs_linux *kernel, const struct rs_orc *orc,
 			    const struct rs_x86_regs *from, struct rs_linux_stack *stack,
 			    struct rs_x86_regs *user)
 {
-	struct walk w = { .kernel = kernel,
-			  .orc = orc,
-			  .stack = stack,
-			  .ip = from->rip,
-			  .sp = from->gpr[SP],
-			  .bp = from->gpr[BP],
-			  .is_exact = vcpu || is_beginning(kernel, from->rip),
-			  .has_regs = vcpu != NULL,
-			  .regs = *from };
+	struct rs_walk w = { .kernel = kernel,
+			     .orc = orc,
+			     .task = task,
+			     .stack = stack,
+			     .ip = from->rip,
+			     .sp = from->gpr[SP],
+			     .bp = from->gpr[BP],
+			     .is_exact = vcpu || is_beginning(kernel, from->rip),
+			     .has_regs = vcpu != NULL,
+			     .regs = *from };
 	uint64_t begin = 0, top = 0, base;
-	struct rs_error *err = rs_linux_task_stack(kernel, task, &begin, &top);
+	struct rs_error *err = rs_linux_code_find(kernel, &w.code);
 	uint32_t cpu;
 
 	user->rip = 0;
-	put(&w, RS_FRAME_REGISTERS);
+	w.origin = RS_FRAME_REGISTERS;
+	put(&w);
+	w.origin = RS_FRAME_LINK; /* step() sets the origin if there are tables */
+	if (!err)
+		err = rs_linux_task_stack(kernel, task, &begin, &top);
 	if (err) {
 		end(&w, rs_error_text(err));
 		rs_error_free(err);
@@ -317,7 +353,7 @@ void rs_linux_kernel_frames(struct rs_linux *kernel, const struct rs_orc *orc,
 		return;
 	if (!w.has_regs) {
 		snprintf(stack->user_why, sizeof(stack->user_why),
-			 "only the processor's part of its registers is known");
+			 "only the processor's part of the saved registers is known");
 		return;
 	}
 	*user = w.regs;

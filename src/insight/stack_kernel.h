@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frames of the kernel on a task's stack, by the kernel's own table (orc.h): through
- * interrupts, exceptions and the stacks that the kernel has for them, up to user mode.
+ * Finds the kernel's frames on a task's stack with the ORC tables of the kernel and its modules
+ * (orc.h), or with frame pointers (stack_walk.h): through interrupts, exceptions and their separate
+ * stacks, up to user mode.
  *
- * What is read has to lie on a stack of the task or of its processor. Each step goes up on the
- * stack or to one that was not visited; there are at most RS_LINUX_FRAMES_MAX steps. Registers on a
- * stack are believed if their segments and flags are the kernel's or those of user mode.
+ * All reads must be on a stack of the task or of its processor. Each step goes up the stack, or to
+ * a stack that was not visited, so there are at most RS_LINUX_FRAMES_MAX steps. Registers on a
+ * stack are accepted if their segments and flags are those of the kernel or of user mode.
  */
 #ifndef RS_INSIGHT_STACK_KERNEL_H
 #define RS_INSIGHT_STACK_KERNEL_H
@@ -13,20 +14,22 @@
 #include "insight/orc.h"
 #include "insight/stack.h"
 
-/* Where a task's kernel stack is: [from, to). Returns RS_USAGE if it has none any more. */
+/* Finds a task's kernel stack, [from, to). Returns RS_USAGE if the task has no stack any more. */
 struct rs_error *rs_linux_task_stack(struct rs_linux *kernel, const struct rs_linux_task *task,
 				     uint64_t *from, uint64_t *to);
 
-/* Reads a struct pt_regs. Returns RS_DAMAGED if it is none of the kernel's or of user mode. Only
- * what the processor pushes is read if `partial`; the other registers stay as they are. */
+/* Reads a struct pt_regs. Returns RS_DAMAGED if it is neither of the kernel nor of user mode. If
+ * `partial` is set, reads only the part that the processor pushes, and leaves the other registers
+ * unchanged. */
 struct rs_error *rs_linux_pt_regs_read(struct rs_linux *kernel, uint64_t gva, bool partial,
 				       struct rs_x86_regs *regs);
-/* Returns how far the part that the processor pushes is from the beginning. */
+/* Returns the offset of the part that the processor pushes. */
 uint32_t rs_linux_pt_regs_partial(const struct rs_linux *kernel);
 
-/* Sets the frames of the kernel, from registers of the kernel's, and why they end. *user becomes
- * the registers of user mode that they lead to; its rip is 0 if they lead to none. vcpu is the
- * processor that runs the task, or NULL. */
+/* Sets the kernel's frames, starting from registers in the kernel, and the reason for their end. If
+ * orc is NULL, they are found with frame pointers. Sets *user to the registers of user mode that
+ * the frames lead to; its rip is 0 if there are none. vcpu is the processor that runs the task, or
+ * NULL. */
 void rs_linux_kernel_frames(struct rs_linux *kernel, const struct rs_orc *orc,
 			    const struct rs_linux_task *task, const struct rs_linux_vcpu *vcpu,
 			    const struct rs_x86_regs *from, struct rs_linux_stack *stack,

@@ -21,10 +21,10 @@
 
 #define CR4_LA57 (UINT64_C(1) << 12)
 
-/* The kernel's stack of a task: THREAD_SIZE of arch/x86/include/asm/page_64_types.h. */
+/* The size of a task's kernel stack: THREAD_SIZE in arch/x86/include/asm/page_64_types.h. */
 #define STACK_BYTES_MIN 8192u
 #define STACK_BYTES_MAX 131072u
-/* What the kernel leaves free at the top, TOP_OF_KERNEL_STACK_PADDING: since 6.9 for FRED. */
+/* Free bytes at the top of the stack, TOP_OF_KERNEL_STACK_PADDING; since 6.9 also for FRED. */
 static const uint32_t paddings[] = { 0, 16 };
 
 #define PAGE_BYTES 4096u
@@ -44,7 +44,7 @@ static uint32_t user_address_bits(const struct rs_linux *kernel)
 
 /* ---- the stack ------------------------------------------------------------------------------ */
 
-/* Finds how long the stacks of tasks are: the linker reserves one for the first task
+/* Finds the size of task stacks, from that of the first task, for which the linker reserves memory
  * (INIT_TASK_DATA in include/asm-generic/vmlinux.lds.h). */
 static struct rs_error *stack_size(const struct rs_linux *kernel, uint64_t *bytes)
 {
@@ -74,13 +74,13 @@ static struct rs_error *pages_check(struct rs_linux *kernel, uint64_t task, uint
 
 	if (kernel->fields.fields[RS_FIELD_TASK_STACK_AREA].found)
 		err = rs_linux_read(kernel, task, RS_FIELD_TASK_STACK_AREA, &area);
-	if (err || !area) /* it is in memory that is mapped once and for all */
+	if (err || !area) /* the stack is in memory that is always mapped */
 		return err;
 	err = rs_linux_read(kernel, area, RS_FIELD_KERNEL_AREA_ADDRESS, &address);
 	if (!err)
 		err = rs_linux_read(kernel, area, RS_FIELD_KERNEL_AREA_PAGES, &pages);
 	if (!err && address != from)
-		err = rs_error_create(RS_DAMAGED, "its stack is of another task");
+		err = rs_error_create(RS_DAMAGED, "its stack belongs to another task");
 	for (uint64_t at = from; !err && at < to; at += PAGE_BYTES, pages += 8) {
 		uint64_t page = 0, gpa = 0, mapped = 0;
 
@@ -88,8 +88,9 @@ static struct rs_error *pages_check(struct rs_linux *kernel, uint64_t task, uint
 		if (!err)
 			err = rs_linux_page_gpa(kernel, page, &gpa);
 		if (!err && (rs_memory_translate(&kernel->memory, at, &mapped) || mapped != gpa))
-			err = rs_error_create(RS_DAMAGED,
-					      "its stack at 0x%" PRIx64 " is mapped elsewhere", at);
+			err = rs_error_create(
+				RS_DAMAGED, "its stack at 0x%" PRIx64 " is mapped to another page",
+				at);
 	}
 	return err;
 }
@@ -127,7 +128,7 @@ static struct rs_error *stack_find(struct rs_linux *kernel, const struct rs_linu
 	return err ? err : rs_linux_task_stack(kernel, task, from, to);
 }
 
-/* Sets what the task and the kernel have beside the stack. */
+/* Sets the registers that the task and the kernel keep outside the stack. */
 static struct rs_error *common_read(struct rs_linux *kernel, const struct rs_linux_task *task,
 				    struct rs_x86_regs *regs, uint64_t *user_gs_base)
 {
@@ -162,7 +163,7 @@ static struct rs_error *common_read(struct rs_linux *kernel, const struct rs_lin
 
 /* ---- in the kernel -------------------------------------------------------------------------- */
 
-/* Returns whether an address is behind a call of __switch_to_asm, or where a new task begins. */
+/* Returns whether an address follows the call of __switch_to_asm, or is the start of a new task. */
 static bool returns_from_switch(struct rs_linux *kernel, uint64_t address)
 {
 	static const char *const forks[] = { "ret_from_fork", "ret_from_fork_asm" };
@@ -201,7 +202,7 @@ static struct rs_error *frame_read(struct rs_linux *kernel, const struct rs_linu
 		err = rs_linux_read(kernel, task->address, RS_FIELD_TASK_SP, &sp);
 	if (!err && (sp < from || sp > to - bytes || sp % 8))
 		err = rs_error_create(RS_DAMAGED,
-				      "its stack pointer 0x%" PRIx64 " is not of its stack", sp);
+				      "its stack pointer 0x%" PRIx64 " is not in its stack", sp);
 	if (!err)
 		err = rs_linux_bytes(kernel, sp, copy, bytes);
 	if (err)
@@ -247,7 +248,7 @@ static struct rs_error *pt_regs_layout_check(const struct rs_linux *kernel)
 	return err;
 }
 
-/* Returns whether a copy of a struct pt_regs has the segments and flags that each one has. */
+/* Returns whether a copy of a struct pt_regs has valid segments and flags. */
 static bool is_valid(const struct rs_linux *kernel, const uint8_t *copy)
 {
 	uint64_t cs = field(kernel, copy, RS_FIELD_REGS_CS) & 0xffff;
@@ -340,12 +341,12 @@ struct rs_error *rs_linux_user_registers(struct rs_linux *kernel, const struct r
 	struct rs_error *err = NULL;
 
 	if (task->is_kernel)
-		err = rs_error_create(RS_USAGE, "it is the kernel's, and never in user mode");
+		err = rs_error_create(RS_USAGE, "it is a kernel thread, and never in user mode");
 	if (!err)
 		err = user_read(kernel, task, &regs);
-	/* copy_thread() in arch/x86/kernel/process.c: a thread that io_uring or vhost made. */
+	/* copy_thread() in arch/x86/kernel/process.c: a thread of io_uring or vhost. */
 	if (!err && !regs.rip)
-		err = rs_error_create(RS_USAGE, "it was made to run in the kernel only");
+		err = rs_error_create(RS_USAGE, "it was created to run only in the kernel");
 	if (!err)
 		err = common_read(kernel, task, &regs, &regs.gs_base);
 	if (err)

@@ -8,7 +8,7 @@
 
 #define TASK_BYTES_MAX	 65536u
 #define STACK_END_MAGIC	 UINT64_C(0x57AC6E9D) /* include/uapi/linux/magic.h */
-#define PF_KTHREAD	 0x00200000u	      /* include/linux/sched.h, as what follows */
+#define PF_KTHREAD	 0x00200000u	      /* include/linux/sched.h; also the constants below */
 #define TASK_IDLE	 0x402u		      /* TASK_UNINTERRUPTIBLE | TASK_NOLOAD */
 #define TASK_REPORT	 0x7fu
 #define EXIT_STATES	 0x30u /* EXIT_DEAD | EXIT_ZOMBIE */
@@ -17,6 +17,7 @@
 #define KERNEL_HALF	 (UINT64_C(1) << 63)
 #define TOP_SLOT	 511u
 #define ADDRESS		 UINT64_C(0x000ffffffffff000)
+#define PAGE_BYTES	 4096u
 
 struct list {
 	uint64_t next, prev;
@@ -45,7 +46,7 @@ static char state_of(uint64_t state, uint64_t exit_state)
 	return letters[n];
 }
 
-/* Checks that the struct pid of a task has its number, and leads back to it. */
+/* Checks that the struct pid of a task has its number, and refers to the task. */
 static struct rs_error *pid_check(struct rs_linux *kernel, const struct rs_linux_task *task,
 				  uint64_t pid)
 {
@@ -59,11 +60,11 @@ static struct rs_error *pid_check(struct rs_linux *kernel, const struct rs_linux
 	if (!err &&
 	    ((int32_t)number != task->pid ||
 	     (task->pid && link != task->address + offset_of(kernel, RS_FIELD_TASK_PID_LINKS))))
-		err = rs_error_create(RS_DAMAGED, "its struct pid is another task's");
+		err = rs_error_create(RS_DAMAGED, "its struct pid belongs to another task");
 	return err;
 }
 
-/* The kernel frees the stack of a task that is dead, before the task. */
+/* The kernel frees the stack of a dead task before the task. */
 static struct rs_error *stack_check(struct rs_linux *kernel, uint64_t stack, uint64_t exit_state)
 {
 	struct rs_error *err;
@@ -77,7 +78,7 @@ static struct rs_error *stack_check(struct rs_linux *kernel, uint64_t stack, uin
 	return err;
 }
 
-/* Looks up the page table of a memory, which maps the kernel as that of each other does. */
+/* Finds the page table of an address space, which must map the kernel like any other. */
 static struct rs_error *root_find(struct rs_linux *kernel, uint64_t mm, uint64_t *cr3)
 {
 	uint64_t pgd = 0, gpa, own = 0, kernels = 1;
@@ -102,8 +103,8 @@ static struct rs_error *root_find(struct rs_linux *kernel, uint64_t mm, uint64_t
 	return NULL;
 }
 
-/* Reads the number of the process that a task is of: its own word, its leader's, and that of the
- * leader's struct pid. */
+/* Reads the number of a task's process from three places, which must agree: the task, its leader,
+ * and the leader's struct pid. */
 static struct rs_error *process_number(struct rs_linux *kernel, uint64_t task, int32_t *number)
 {
 	uint64_t tgid = 0, leader = 0, its = 0, pid = 0, nr = 0;
@@ -128,7 +129,8 @@ static struct rs_error *process_number(struct rs_linux *kernel, uint64_t task, i
 	return err;
 }
 
-/* Sets what other structures have: the numbers of its process and its parent, the page table. */
+/* Sets the members that other structures provide: the numbers of its process and its parent, the
+ * page table. */
 static struct rs_error *relatives_read(struct rs_linux *kernel, uint64_t parent,
 				       struct rs_linux_task *task)
 {
@@ -166,9 +168,9 @@ static struct rs_error *task_parse(struct rs_linux *kernel, const uint8_t *copy,
 		rs_linux_value(kernel, copy, bytes, RS_FIELD_TASK_FLAGS) & PF_KTHREAD || !task->pid;
 	task->state = state_of(rs_linux_value(kernel, copy, bytes, state), exit_state);
 	if (task->pid < 0 || task->tgid < 0 || (task->mm && !(task->mm & KERNEL_HALF)))
-		return rs_error_create(RS_DAMAGED, "its numbers or its memory are none");
+		return rs_error_create(RS_DAMAGED, "its numbers or its memory are invalid");
 	if (!task->pid && strncmp(task->comm, IDLE_COMM, strlen(IDLE_COMM)) != 0)
-		return rs_error_create(RS_DAMAGED, "it has the number 0 and is no idle task");
+		return rs_error_create(RS_DAMAGED, "it has number 0 but is no idle task");
 	err = stack_check(kernel, rs_linux_value(kernel, copy, bytes, RS_FIELD_TASK_STACK),
 			  exit_state);
 	if (!err)
@@ -202,6 +204,23 @@ static struct rs_error *layout_check(const struct rs_linux *kernel)
 	return err;
 }
 
+/* Checks that the pages of a task follow each other in RAM, as in the kernel's linear map and
+ * image. With a damaged page table, a part could be that of another task. */
+static struct rs_error *pages_check(struct rs_linux *kernel, uint64_t gva, uint32_t bytes)
+{
+	uint64_t first = 0, gpa = 0;
+	enum rs_fault fault = rs_memory_translate(&kernel->memory, gva, &first);
+
+	for (uint64_t at = (gva | (PAGE_BYTES - 1)) + 1; !fault && at < gva + bytes;
+	     at += PAGE_BYTES) {
+		fault = rs_memory_translate(&kernel->memory, at, &gpa);
+		if (!fault && gpa - first != at - gva)
+			return rs_error_create(RS_DAMAGED,
+					       "its pages do not follow each other in RAM");
+	}
+	return fault ? rs_error_create(RS_DAMAGED, "%s", rs_fault_text(fault)) : NULL;
+}
+
 struct rs_error *rs_linux_task_read(struct rs_linux *kernel, uint64_t gva,
 				    struct rs_linux_task *out)
 {
@@ -216,6 +235,8 @@ struct rs_error *rs_linux_task_read(struct rs_linux *kernel, uint64_t gva,
 	if (!copy)
 		return rs_error_no_memory();
 	err = rs_linux_bytes(kernel, gva, copy, bytes);
+	if (!err)
+		err = pages_check(kernel, gva, bytes);
 	if (!err)
 		err = task_parse(kernel, copy, bytes, &task);
 	free(copy);
@@ -256,11 +277,11 @@ static struct rs_error *add(struct rs_linux *kernel, struct rs_linux_tasks *task
 	}
 	err = rs_linux_task_read(kernel, gva, &tasks->tasks[tasks->n]);
 	if (!err && tasks->n && !tasks->tasks[tasks->n].pid)
-		err = rs_error_create(RS_DAMAGED, "a task behind the first has the number 0");
+		err = rs_error_create(RS_DAMAGED, "a task after the first has number 0");
 	return err;
 }
 
-/* Goes on to the next element. The one that was come from has to be before it. */
+/* Moves to the next element. Its predecessor must be the current one. */
 static struct rs_error *next(struct rs_linux *kernel, struct list *at, uint64_t *element)
 {
 	uint64_t from = *element;
@@ -275,7 +296,7 @@ static struct rs_error *next(struct rs_linux *kernel, struct list *at, uint64_t 
 	return err;
 }
 
-/* Adds the threads of the process whose leader was added last, but the leader. */
+/* Adds the threads of the process whose leader was added last, except the leader. */
 static struct rs_error *threads_add(struct rs_linux *kernel, struct rs_linux_tasks *tasks)
 {
 	struct rs_linux_task leader = tasks->tasks[tasks->n - 1];
@@ -289,7 +310,7 @@ static struct rs_error *threads_add(struct rs_linux *kernel, struct rs_linux_tas
 	for (uint32_t steps = 0; !err; steps++) {
 		uint64_t task, its_signal = 0;
 
-		if (steps > RS_TASKS_MAX) { /* memory that changes meanwhile can lead in a circle */
+		if (steps > RS_TASKS_MAX) { /* memory that changes meanwhile can form a cycle */
 			err = rs_error_create(RS_DAMAGED, "the list does not end");
 			break;
 		}
@@ -303,7 +324,7 @@ static struct rs_error *threads_add(struct rs_linux *kernel, struct rs_linux_tas
 		if (!err)
 			err = rs_linux_read(kernel, task, RS_FIELD_TASK_SIGNAL, &its_signal);
 		if (!err && (its_signal != signal || tasks->tasks[tasks->n].tgid != leader.tgid))
-			err = rs_error_create(RS_DAMAGED, "task %d is none of its threads",
+			err = rs_error_create(RS_DAMAGED, "task %d is not one of its threads",
 					      tasks->tasks[tasks->n].pid);
 		if (!err)
 			tasks->n++;

@@ -102,7 +102,7 @@ static struct rs_error *hash_file(const char *path, char hex[RS_HASH_TEXT_BYTES]
 	return err;
 }
 
-/* Searches the notes of one program header for NT_GNU_BUILD_ID. Returns whether it is there. */
+/* Searches the notes of one program header for NT_GNU_BUILD_ID. Returns whether it was found. */
 static bool note_build_id(Elf *elf, const GElf_Phdr *phdr, char hex[RS_HASH_TEXT_BYTES])
 {
 	Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)phdr->p_offset, phdr->p_filesz,

@@ -10,21 +10,21 @@
 #include "base/vector.h"
 #include "introspect/cursor.h"
 
-#define REMEMBERED_MAX 16u /* states; compilers nest two */
+#define REMEMBERED_MAX 16u /* depth of the stack of states; compilers nest two */
 
-/* An FDE. It says how frames are left in [lo, hi). */
+/* An FDE. It describes how the caller's registers are found in [lo, hi). */
 struct rs_cfi_entry {
 	uint64_t lo, hi;
-	size_t cie; /* offset of its common part in the section */
+	size_t cie; /* offset of its CIE in the section */
 	size_t program, program_end;
 };
 
-/* A CIE, the part that many FDEs have in common. */
+/* A CIE, which many FDEs share. */
 struct common {
 	uint64_t code_align;
 	int64_t data_align;
-	uint8_t encoding; /* of addresses in FDEs */
-	bool sized;	  /* FDEs have augmentation data, with its size */
+	uint8_t encoding; /* encoding of the addresses in FDEs */
+	bool sized;	  /* FDEs have augmentation data, preceded by its size */
 	bool interrupted;
 	struct rs_cursor program;
 };
@@ -36,8 +36,8 @@ static uint64_t address_of(const struct rs_cfi *cfi, const uint8_t *at)
 	return cfi->address + (uint64_t)(at - cfi->bytes);
 }
 
-/* Reads a pointer: LSB 5.0 section 10.5.1. What is relative to other sections, and what stands
- * elsewhere in memory, occurs in no FDE of x86-64. */
+/* Reads a pointer: LSB 5.0 section 10.5.1. Rejects pointers relative to other sections and indirect
+ * pointers, which FDEs of x86-64 do not use. */
 static uint64_t read_pointer(const struct rs_cfi *cfi, struct rs_cursor *c, uint8_t encoding)
 {
 	uint64_t base = 0, value = 0;
@@ -79,13 +79,14 @@ static uint64_t read_pointer(const struct rs_cfi *cfi, struct rs_cursor *c, uint
 /* ---- entries -------------------------------------------------------------------------------- */
 
 struct entry_head {
-	const uint8_t *begin;  /* of the entry, its length included */
-	struct rs_cursor body; /* behind the identifier */
+	const uint8_t *begin;  /* beginning of the entry, with its length */
+	struct rs_cursor body; /* the bytes after the identifier */
 	bool common;	       /* a CIE */
-	uint64_t cie;	       /* of an FDE: the offset of its CIE */
+	uint64_t cie;	       /* in an FDE: the offset of its CIE */
 };
 
-/* Reads the head of the entry at a cursor, and goes behind the entry. Returns false at the end. */
+/* Reads the head of the entry at a cursor, and moves the cursor past the entry. Returns false at
+ * the end. */
 static bool next_entry(const struct rs_cfi *cfi, struct rs_cursor *c, struct entry_head *head)
 {
 	uint64_t length, id;
@@ -110,7 +111,7 @@ static bool next_entry(const struct rs_cfi *cfi, struct rs_cursor *c, struct ent
 	return true;
 }
 
-/* Reads the augmentation of a CIE: what its FDEs have beyond DWARF. Returns false if it is
+/* Reads the augmentation of a CIE: its FDEs' extensions of DWARF. Returns false if it is
  * unknown. */
 static bool read_augmentation(const struct rs_cfi *cfi, const char *text, struct rs_cursor *body,
 			      struct common *cie)
@@ -142,7 +143,7 @@ static bool read_augmentation(const struct rs_cfi *cfi, const char *text, struct
 		else if (*text == 'S')
 			cie->interrupted = true;
 		else
-			break; /* its size is known, its meaning is not needed */
+			break; /* skipped by its size */
 	}
 	return !data.failed;
 }
@@ -164,8 +165,8 @@ static bool read_common(const struct rs_cfi *cfi, size_t offset, struct common *
 	augmentation = rs_cursor_text(&head.body);
 	if (!augmentation || (version != 1 && version != 3 && version != 4))
 		return false;
-	if (version == 4 && (rs_cursor_uint(&head.body, 1) != 8 || /* bytes of an address */
-			     rs_cursor_uint(&head.body, 1) != 0))  /* and of a segment */
+	if (version == 4 && (rs_cursor_uint(&head.body, 1) != 8 || /* size of an address */
+			     rs_cursor_uint(&head.body, 1) != 0))  /* size of a segment selector */
 		return false;
 	cie->code_align = rs_cursor_uleb(&head.body);
 	cie->data_align = rs_cursor_sleb(&head.body);
@@ -189,7 +190,7 @@ static bool read_entry(const struct rs_cfi *cfi, struct entry_head *head, const 
 	entry->cie = head->cie;
 	entry->program = (size_t)(body->at - cfi->bytes);
 	entry->program_end = (size_t)(body->end - cfi->bytes);
-	/* A linker that discards a function leaves 0 in its place. */
+	/* If the linker discarded a function, its address is 0. */
 	return !body->failed && entry->lo && entry->lo < entry->hi;
 }
 
@@ -204,7 +205,8 @@ struct rs_error *rs_cfi_read_bytes(const uint8_t *bytes, size_t size, uint64_t a
 				   struct rs_cfi *cfi)
 {
 	struct rs_cursor c = { bytes, bytes + size, false };
-	uint64_t known = UINT64_MAX; /* the offset of `cie`: most FDEs follow their CIE */
+	/* offset of `cie`, which is kept because most FDEs follow their CIE */
+	uint64_t known = UINT64_MAX;
 	struct common cie;
 	bool good = false;
 	struct entry_head head;
@@ -259,8 +261,8 @@ struct machine {
 	const struct rs_cfi *cfi;
 	const struct common *cie;
 	struct rs_cursor program;
-	uint64_t at, address;	   /* where the row begins, and the one wanted */
-	const struct state *first; /* of the CIE; NULL while that is computed */
+	uint64_t at, address;	   /* beginning of the row, and the requested address */
+	const struct state *first; /* state after the CIE's program; NULL while that is computed */
 	struct state state;
 	uint32_t n_remembered;
 	bool failed;
@@ -269,7 +271,7 @@ struct machine {
 
 static void set(struct machine *m, uint64_t number, uint8_t how, int64_t offset, uint64_t bytes)
 {
-	if (number < RS_CFI_REGISTERS) /* others are of no use to us */
+	if (number < RS_CFI_REGISTERS) /* other registers are not used */
 		m->state.registers[number] =
 			(struct rs_cfi_rule){ how, 0, (uint32_t)bytes, offset };
 }
@@ -309,7 +311,8 @@ static int64_t factored(const struct machine *m, uint64_t offset)
 	return (int64_t)(offset * (uint64_t)m->cie->data_align);
 }
 
-/* Executes an instruction that has its operand in its low bits. Returns false if it is none. */
+/* Executes an instruction that has its operand in its low bits. Returns false if it is another
+ * one. */
 static bool step_short(struct machine *m, uint8_t code)
 {
 	uint8_t operand = code & 0x3f;
@@ -345,7 +348,7 @@ static void recall(struct machine *m)
 		m->state = m->remembered[--m->n_remembered];
 }
 
-/* Executes an instruction about the CFA. Returns false if it is none. */
+/* Executes an instruction that sets the CFA. Returns false if it is another one. */
 static bool step_cfa(struct machine *m, uint8_t code)
 {
 	struct rs_cursor *p = &m->program;
@@ -381,7 +384,8 @@ static bool step_cfa(struct machine *m, uint8_t code)
 	}
 }
 
-/* Executes an instruction about a register, or about states. Returns false if it is none. */
+/* Executes an instruction that sets a register's rule or saves states. Returns false if it is
+ * another one. */
 static bool step_register(struct machine *m, uint8_t code)
 {
 	struct rs_cursor *p = &m->program;
@@ -431,7 +435,7 @@ static bool step_register(struct machine *m, uint8_t code)
 	}
 }
 
-/* Executes an instruction that goes on to another address. Returns false if it is none. */
+/* Executes an instruction that advances the address. Returns false if it is another one. */
 static bool step_advance(struct machine *m, uint8_t code)
 {
 	switch (code) {
@@ -467,7 +471,7 @@ static bool run(struct machine *m, struct rs_cursor program)
 		if (m->program.failed)
 			return false;
 		if (m->at > m->address)
-			break; /* what moves on changes no rule */
+			break; /* after the loop, the state is that of the address */
 	}
 	return !m->failed;
 }
@@ -479,7 +483,8 @@ static const struct rs_cfi_entry *find_entry(const struct rs_cfi *cfi, uint64_t 
 	return after && address < cfi->entries[after - 1].hi ? &cfi->entries[after - 1] : NULL;
 }
 
-/* The ABI's rules: the caller's rsp is the CFA, and a function preserves some registers. */
+/* Sets the ABI's default rules: the caller's rsp is the CFA, and a function preserves some
+ * registers. */
 static void set_abi(struct state *state)
 {
 	static const uint8_t preserved[] = { RS_CFI_RBX, RS_CFI_RBP, RS_CFI_R12,

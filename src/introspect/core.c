@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a machine's core: segments become sorted pieces that do not overlap; notes, registers. */
+/* Reads a machine's core: its segments, which become sorted pieces that do not overlap, and the
+ * registers in its notes. */
 #include "introspect/core.h"
 
 #include <errno.h>
@@ -25,14 +26,14 @@ struct vcpu {
 
 struct rs_core {
 	FILE *file;
-	uint64_t bytes; /* of the file, when it was opened */
+	uint64_t bytes; /* size of the file when it was opened */
 	struct rs_core_piece *pieces;
 	uint32_t n_pieces;
 	struct vcpu *vcpus;
-	uint32_t n_vcpus;     /* by their notes NT_PRSTATUS */
-	uint32_t n_states;    /* notes of QEMU's */
-	uint32_t n_vcpus_max; /* of which there is room */
-	uint64_t note_bytes;  /* read so far */
+	uint32_t n_vcpus;     /* vCPUs, by their notes NT_PRSTATUS */
+	uint32_t n_states;    /* number of notes "QEMU" */
+	uint32_t n_vcpus_max; /* capacity of `vcpus` */
+	uint64_t note_bytes;  /* bytes of notes read so far */
 };
 
 /* ---- the file ------------------------------------------------------------------------------- */
@@ -98,7 +99,7 @@ static int by_gpa(const void *a, const void *b)
 	return one->gpa < other->gpa ? -1 : one->gpa > other->gpa;
 }
 
-/* Sorts the pieces and joins those that overlap or touch. Pieces that overlap must have the shared
+/* Sorts the pieces and joins those that overlap or touch. Overlapping pieces must have the common
  * memory at the same place in the file. */
 static struct rs_error *pieces_join(struct rs_core *core)
 {
@@ -129,7 +130,7 @@ static struct rs_error *pieces_join(struct rs_core *core)
 	return NULL;
 }
 
-/* Adds a piece if it is not empty. There is room. */
+/* Adds a piece, unless it is empty. The caller has reserved the room. */
 static struct rs_error *piece_add(struct rs_core *core, uint32_t number,
 				  const struct rs_core_piece *piece)
 {
@@ -138,12 +139,12 @@ static struct rs_error *piece_add(struct rs_core *core, uint32_t number,
 	if (piece->offset > core->bytes || piece->bytes > core->bytes - piece->offset)
 		return rs_error_create(RS_DAMAGED,
 				       "segment %u has %" PRIu64 " bytes at offset %" PRIu64
-				       ", behind the end of the file (%" PRIu64 " bytes)",
+				       ", after the end of the file (%" PRIu64 " bytes)",
 				       number, piece->bytes, piece->offset, core->bytes);
 	if (piece->gpa + piece->bytes < piece->gpa)
 		return rs_error_create(RS_DAMAGED,
 				       "segment %u has %" PRIu64 " bytes at 0x%" PRIx64
-				       ", behind the last address",
+				       ", beyond the last address",
 				       number, piece->bytes, piece->gpa);
 	core->pieces[core->n_pieces++] = *piece;
 	return NULL;
@@ -188,7 +189,7 @@ void rs_core_memory(struct rs_core *core, struct rs_memory *memory)
 
 /* ---- notes ---------------------------------------------------------------------------------- */
 
-/* Returns the place of a vCPU, or NULL without memory. */
+/* Adds a vCPU. Returns NULL if there is no memory. */
 static struct vcpu *vcpu_of(struct rs_core *core, uint32_t number)
 {
 	if (number >= core->n_vcpus_max) {
@@ -204,7 +205,7 @@ static struct vcpu *vcpu_of(struct rs_core *core, uint32_t number)
 	return &core->vcpus[number];
 }
 
-/* Reads the general registers of NT_PRSTATUS; the note "QEMU" has them, too. */
+/* Reads the general registers from NT_PRSTATUS. The note "QEMU" has them, too. */
 static struct rs_error *status_parse(struct rs_core *core, const uint8_t *at, uint32_t bytes)
 {
 	struct vcpu *vcpu;
@@ -229,7 +230,7 @@ static struct rs_error *status_parse(struct rs_core *core, const uint8_t *at, ui
 		.es = (uint32_t)r->es,
 		.fs = (uint32_t)r->fs,
 		.gs = (uint32_t)r->gs,
-		/* until the vCPU's note of QEMU's, which follows all of these */
+		/* until the vCPU's note "QEMU", which follows all notes NT_PRSTATUS */
 		.fs_base = r->fs_base,
 		.gs_base = r->gs_base,
 	};
@@ -241,7 +242,7 @@ static uint64_t efer_of(uint64_t cr0, uint64_t cr4)
 	return (cr0 & CR0_PG) && (cr4 & CR4_PAE) ? EFER_LMA | EFER_LME : 0;
 }
 
-/* Adds what Linux's note lacks. */
+/* Reads the registers that Linux's note lacks. */
 static struct rs_error *state_parse(struct rs_core *core, const uint8_t *at, uint32_t bytes)
 {
 	struct rs_core_cpu cpu = { 0 };
@@ -252,8 +253,8 @@ static struct rs_error *state_parse(struct rs_core *core, const uint8_t *at, uin
 				       RS_CORE_CPU_BYTES_MIN);
 	memcpy(&cpu, at, bytes < sizeof(cpu) ? bytes : sizeof(cpu));
 	if (core->n_states == core->n_vcpus)
-		return rs_error_create(
-			RS_DAMAGED, "there are more notes \"QEMU\" than NT_PRSTATUS before them");
+		return rs_error_create(RS_DAMAGED,
+				       "there are more notes \"QEMU\" than preceding NT_PRSTATUS");
 	core->vcpus[core->n_states].tr_base = cpu.tr.base;
 	regs = &core->vcpus[core->n_states++].regs;
 	regs->fs_base = cpu.fs.base;
@@ -318,7 +319,7 @@ static struct rs_error *notes_read(struct rs_core *core, const Elf64_Phdr *p)
 	if (read_at(core, p->p_offset, notes, (size_t)p->p_filesz))
 		err = notes_parse(core, notes, p->p_filesz);
 	else
-		err = rs_error_create(RS_DAMAGED, "the notes are behind the end of the file");
+		err = rs_error_create(RS_DAMAGED, "the notes are after the end of the file");
 	free(notes);
 	return err;
 }
@@ -331,16 +332,17 @@ static struct rs_error *head_check(const Elf64_Ehdr *head)
 		return rs_error_create(RS_USAGE, "it is not an ELF core");
 	if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_ident[EI_DATA] != ELFDATA2LSB ||
 	    head->e_machine != EM_X86_64)
-		return rs_error_create(RS_USAGE, "it is not of an x86-64 machine in long mode");
+		return rs_error_create(RS_USAGE, "it is not from an x86-64 machine in long mode");
 	if (head->e_type != ET_CORE)
-		return rs_error_create(RS_USAGE, "it is a program, and no core");
+		return rs_error_create(RS_USAGE, "it is a program, not a core");
 	if (head->e_phentsize != sizeof(Elf64_Phdr))
 		return rs_error_create(RS_DAMAGED, "its program headers have %u bytes, not %zu",
 				       head->e_phentsize, sizeof(Elf64_Phdr));
 	return NULL;
 }
 
-/* Returns the number of program headers. From PN_XNUM on it is in the first section header. */
+/* Returns the number of program headers. If that is PN_XNUM or more, reads it from the first
+ * section header. */
 static struct rs_error *headers_count(const struct rs_core *core, const Elf64_Ehdr *head,
 				      uint32_t *n)
 {
@@ -352,7 +354,7 @@ static struct rs_error *headers_count(const struct rs_core *core, const Elf64_Eh
 		    !read_at(core, head->e_shoff, &first, sizeof(first)))
 			return rs_error_create(RS_DAMAGED,
 					       "it has %u program headers or more, and no section "
-					       "header that says how many",
+					       "header that has their number",
 					       PN_XNUM);
 		*n = first.sh_info;
 	}
@@ -372,7 +374,7 @@ static struct rs_error *segments_parse(struct rs_core *core, const Elf64_Phdr *h
 	for (uint32_t i = 0; i < n && !err; i++) {
 		const Elf64_Phdr *p = &headers[i];
 
-		/* What is in memory and not in the file was not dumped. */
+		/* Memory beyond the bytes in the file was not dumped. */
 		if (p->p_type == PT_LOAD)
 			err = piece_add(
 				core, i,
@@ -389,7 +391,7 @@ static struct rs_error *segments_parse(struct rs_core *core, const Elf64_Phdr *h
 						core->n_vcpus, core->n_states)
 			      : rs_error_create(
 					RS_USAGE,
-					"it is not of a guest: it lacks QEMU's notes, which "
+					"it is not from a guest: it lacks QEMU's notes, which "
 					"have the control registers");
 	return err;
 }
@@ -410,7 +412,7 @@ static struct rs_error *core_parse(struct rs_core *core)
 		return err;
 	if (head.e_phoff > core->bytes || n > (core->bytes - head.e_phoff) / sizeof(*headers))
 		return rs_error_create(RS_DAMAGED,
-				       "its %u program headers are behind the end of the file", n);
+				       "its %u program headers are after the end of the file", n);
 	headers = calloc(n ? n : 1, sizeof(*headers));
 	if (!headers)
 		return rs_error_no_memory();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A stopped machine in a file: its memory, and its vCPUs' registers. Read are
+ * A stopped machine in a file: its memory, and its vCPUs' registers. The formats:
  *
  *	ELF cores	of `ringside run --core`, of QEMU's dump-guest-memory with and without -p,
  *			and of virsh dump --memory-only, which is QEMU's
@@ -11,8 +11,8 @@
  * note NT_PRSTATUS of a Linux core, for gdb, and the note "QEMU", which has the control registers
  * too (QEMU's target/i386/arch_dump.c: QEMUCPUState). The i-th note of either kind is vCPU i's.
  *
- * The file is not trusted, and may change while it is open: each read is bounded by the file. An
- * open core is for one thread at a time.
+ * The file is not trusted, and may change while it is open: each read is bounded by the file. Only
+ * one thread at a time may use an open core.
  */
 #ifndef RS_INTROSPECT_CORE_H
 #define RS_INTROSPECT_CORE_H
@@ -24,20 +24,21 @@
 #include "introspect/memory.h"
 
 #define RS_CORE_SEGMENTS_MAX (1u << 20)
-#define RS_CORE_NOTES_MAX    (16u << 20) /* bytes of all notes */
+#define RS_CORE_NOTES_MAX    (16u << 20) /* limit of the size of all notes */
 
 struct rs_core;
 
-/* A run of guest memory in a file. */
+/* A contiguous part of guest memory in a file. */
 struct rs_core_piece {
 	uint64_t gpa, bytes, offset;
 };
 
-/* Opens an ELF core. Returns RS_USAGE if the file is none, is for another processor, or is not of a
- * guest; RS_DAMAGED if its headers, segments or notes are invalid. */
+/* Opens an ELF core. Returns RS_USAGE if the file is not a core, is for another processor, or is
+ * not from a guest; RS_DAMAGED if its headers, segments or notes are invalid. */
 struct rs_error *rs_core_open(const char *path, struct rs_core **core);
 
-/* Opens RAM in a file. Without pieces, the whole file is memory from address 0. It has no vCPUs. */
+/* Opens RAM in a file. Without pieces, the whole file is memory from address 0. Such a core has no
+ * vCPUs. */
 struct rs_error *rs_core_open_raw(const char *path, const struct rs_core_piece *pieces,
 				  uint32_t n_pieces, struct rs_core **core);
 
@@ -45,11 +46,12 @@ void rs_core_close(struct rs_core *core); /* NULL is ignored */
 
 uint32_t rs_core_vcpus(const struct rs_core *core);
 
-/* Returns a vCPU's registers in *regs; false if there is no such vCPU. efer has LMA and LME as
- * paging implies them. cr8 is not in a core: 0. */
+/* Returns a vCPU's registers in *regs; false if there is no such vCPU. Sets LMA and LME in efer as
+ * paging implies them, and cr8, which is not in a core, to 0. */
 bool rs_core_registers(const struct rs_core *core, uint32_t vcpu, struct rs_x86_regs *regs);
 
-/* Returns where a vCPU's task state segment is, by its register tr; 0 if there is no such vCPU. */
+/* Returns the address of a vCPU's task state segment, from its register tr; 0 if there is no such
+ * vCPU. */
 uint64_t rs_core_tr_base(const struct rs_core *core, uint32_t vcpu);
 
 /* Initializes *memory to read the core, which must stay open. Translation is off until
@@ -61,8 +63,9 @@ void rs_core_memory(struct rs_core *core, struct rs_memory *memory);
 #define RS_CORE_QEMU_NOTE "QEMU"
 #define RS_CORE_CPU_NOTE  "CORE"
 
-/* The registers of an x86-64 thread as Linux's core dumps have them: its struct user_regs_struct
- * (arch/x86/include/asm/user_64.h), whatever processor this program runs on. */
+/* The registers of an x86-64 thread in Linux's core dumps: its struct user_regs_struct
+ * (arch/x86/include/asm/user_64.h), declared here since this program may run on another
+ * processor. */
 struct rs_core_regs {
 	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8;
 	uint64_t rax, rcx, rdx, rsi, rdi, orig_rax;
@@ -101,7 +104,7 @@ struct rs_core_cpu {
 _Static_assert(sizeof(struct rs_core_cpu) == 440, "QEMU's layout");
 
 #define RS_CORE_CPU_VERSION 1u
-/* Without kernel_gs_base: QEMU before 4.1. */
+/* Size without kernel_gs_base, which QEMU before 4.1 lacks. */
 #define RS_CORE_CPU_BYTES_MIN ((uint32_t)offsetof(struct rs_core_cpu, kernel_gs_base))
 
 #endif

@@ -18,7 +18,7 @@ bool rs_symfs_path(const char *symfs, const char *path, char place[PATH_MAX])
 	return n >= 0 && n < PATH_MAX;
 }
 
-/* stat() rather than access(), which knows nothing of the capabilities of a confined process. */
+/* Uses stat(), not access(), which ignores the capabilities of a confined process. */
 static bool is_file(const char *place)
 {
 	struct stat status;
@@ -26,7 +26,7 @@ static bool is_file(const char *place)
 	return !stat(place, &status) && S_ISREG(status.st_mode);
 }
 
-/* Writes the place of the file FOLDER/xx/yyyyENDING of a build-id. Returns whether it is there. */
+/* Writes the path FOLDER/xx/yyyyENDING of a build-id. Returns whether the file exists. */
 static bool by_id(const char *symfs, const char *folder, const char *build_id, const char *ending,
 		  char place[PATH_MAX])
 {
@@ -102,7 +102,7 @@ static bool read_link(const struct rs_elf_file *binary, const char **name, uint3
 		return false;
 	len = strnlen(data->d_buf, data->d_size);
 	at = (len + 4) & ~(size_t)3;
-	/* A name, no path: it must not lead to another folder. */
+	/* Accepts a name, but no path, which could lead to another folder. */
 	if (!len || at + 4 > data->d_size || memchr(data->d_buf, '/', len))
 		return false;
 	*name = data->d_buf;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where binaries and their debug files are on this machine. */
+/* Finds binaries and their debug files on this machine. */
 #ifndef RS_INTROSPECT_DEBUG_FILE_H
 #define RS_INTROSPECT_DEBUG_FILE_H
 
@@ -8,22 +8,22 @@
 
 #include "introspect/elf_file.h"
 
-/* Writes the place of a path under symfs, a folder or NULL. Returns false if it is too long. */
+/* Prepends symfs, a folder or NULL, to a path. Returns false if the result is too long. */
 bool rs_symfs_path(const char *symfs, const char *path, char place[PATH_MAX]);
 
-/* Searches the binary that has this build-id. Returns whether it is there, and its place. */
+/* Finds the binary that has this build-id. Writes its path. Returns false if there is none. */
 bool rs_binary_by_id(const char *symfs, const char *build_id, char place[PATH_MAX]);
 
 /*
- * Searches and opens the debug file of a binary, whose path is `path`: by its build-id, else by its
- * .gnu_debuglink beside it, in .debug there and in /usr/lib/debug. A file counts if it has the
- * binary's build-id or, if either has none, the check sum that the link has. Leaves *debug as it is
- * if there is none.
+ * Finds and opens the debug file of the binary at `path`: by the build-id, else by its
+ * .gnu_debuglink in the binary's folder, in .debug there and in /usr/lib/debug. Accepts a file that
+ * has the binary's build-id or, if either has none, the check sum in the link. Leaves *debug
+ * unchanged if there is none.
  */
 void rs_debug_file_open(const char *symfs, const char *path, const struct rs_elf_file *binary,
 			struct rs_elf_file *debug);
 
-/* The same of the file that several debug files share, which .gnu_debugaltlink names: by its
+/* Finds and opens the file that several debug files share and .gnu_debugaltlink names, by its
  * build-id. */
 void rs_debug_other_open(const char *symfs, const struct rs_elf_file *debug,
 			 struct rs_elf_file *other);

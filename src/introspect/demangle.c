@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Demangles with libiberty. Of that library it uses the files cp-demangle.c and rust-demangle.c
- * alone, through calls that allocate nothing and pass the name on piece by piece.
+ * Demangles with libiberty. Uses only the files cp-demangle.c and rust-demangle.c of that library,
+ * through calls that allocate nothing and pass the name on piece by piece.
  *
- * A mangled name refers back to parts of itself, so its length says nothing about that of the name:
- * forty bytes may stand for gigabytes. libiberty has no way to stop; a longjmp() out of the call
- * that takes the pieces is one. It leaves nothing behind, since all that libiberty holds then is on
- * the stack. One exception allocates: identifiers of Rust v0 in punycode; see bounded().
+ * A mangled name refers back to parts of itself, so its length does not bound that of the name:
+ * forty bytes may expand to gigabytes. libiberty has no way to stop, so the callback that receives
+ * the pieces calls longjmp(). This leaks nothing, since libiberty holds only memory on the stack
+ * then. One exception allocates: identifiers of Rust v0 in punycode; see bounded().
  */
 #include "introspect/demangle.h"
 
@@ -20,14 +20,14 @@
 
 #include "base/utf8.h"
 
-#define SYMBOL_MAX 8192u /* bytes of a mangled name; a longer one stays as it is */
-#define BACK_MAX   4u	 /* references back in a name that cannot be stopped */
+#define SYMBOL_MAX 8192u /* size limit of a mangled name; a longer one is not demangled */
+#define BACK_MAX   4u	 /* back references in a name that cannot be stopped */
 
 struct piece_by_piece {
 	char *name;
 	size_t used, size;
-	bool cut;      /* there was more */
-	bool may_stop; /* a longjmp() leaves nothing behind */
+	bool cut;      /* the name was longer */
+	bool may_stop; /* a longjmp() leaks nothing */
 	jmp_buf full;
 };
 
@@ -53,10 +53,10 @@ static const char *behind(const char *at, char end)
 }
 
 /*
- * Scans a Rust v0 name: whether it has an identifier in punycode, for which libiberty holds memory
- * while it passes the identifier on, and whether it refers back often. Walks the name's tokens
- * (Rust RFC 2603, "Syntax of mangled names"): numbers of base 62 up to their '_', constants
- * likewise, and identifiers by their lengths.
+ * Scans a Rust v0 name. Finds whether it has an identifier in punycode, for which libiberty holds
+ * memory while it passes the identifier on, and whether it has many back references. Walks the
+ * name's tokens (Rust RFC 2603, "Syntax of mangled names"): numbers of base 62 up to their '_',
+ * constants likewise, and identifiers by their lengths.
  */
 static void scan_v0(const char *symbol, bool *punycode, bool *often)
 {
@@ -82,8 +82,8 @@ static void scan_v0(const char *symbol, bool *punycode, bool *often)
 	*often = back > BACK_MAX;
 }
 
-/* Returns whether the symbol was a mangled one. In a function of its own, since variables that
- * change between setjmp() and longjmp() are lost. */
+/* Returns whether the symbol was mangled. This is a separate function, since variables that change
+ * between setjmp() and longjmp() are lost. */
 static bool demangled(const char *symbol, struct piece_by_piece *to)
 {
 	bool rust = !strncmp(symbol, "_R", 2), punycode = false, often = false;

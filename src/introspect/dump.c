@@ -2,7 +2,7 @@
 /*
  * Writes a machine's core:
  *
- *	ELF header | program headers | notes NT_PRSTATUS | notes "QEMU" | RAM, from a page on
+ *	ELF header | program headers | notes NT_PRSTATUS | notes "QEMU" | RAM, page-aligned
  */
 #include "introspect/dump.h"
 
@@ -16,12 +16,12 @@
 
 #define PAGE_BYTES 4096u
 #define EFER_LMA   (UINT64_C(1) << 10)
-/* Flat segments, as a descriptor's second word has them: SDM volume 3, 3.4.5. */
+/* Flat segments, as the second word of a descriptor: SDM volume 3, 3.4.5. */
 #define CODE_64	   0x00a09b00u
 #define CODE_32	   0x00c09b00u
 #define DATA	   0x00c09300u
 #define FLAT_LIMIT 0xffffffffu
-#define NAME_BYTES 8u /* of "CORE" and "QEMU", with NUL and padding */
+#define NAME_BYTES 8u /* size of "CORE" and "QEMU", with NUL and padding */
 
 struct status_note {
 	Elf64_Nhdr head;
@@ -55,7 +55,7 @@ static struct status_note status_note(const struct rs_x86_regs *from, uint32_t v
 			.cs = from->cs, .ss = from->ss, .ds = from->ds, .es = from->es,
 			.fs = from->fs, .gs = from->gs,
 			.fs_base = from->fs_base, .gs_base = from->gs_base,
-			.orig_rax = UINT64_MAX, /* in no system call */
+			.orig_rax = UINT64_MAX, /* not in a system call */
 		},
 	};
 }
@@ -113,7 +113,7 @@ static struct layout layout_of(const struct rs_dump *dump)
 	return l;
 }
 
-/* Fills in all that is before the RAM. */
+/* Fills in the headers and notes before the RAM. */
 static void front_make(const struct rs_dump *dump, const struct layout *l, uint8_t *front)
 {
 	const Elf64_Ehdr head = {
@@ -198,7 +198,7 @@ struct rs_error *rs_dump_write(const struct rs_dump *dump, int fd, const char *p
 		good = ram_write(&dump->ram[i], fd, offset);
 		offset += dump->ram[i].bytes;
 	}
-	/* The length: the last pages may be holes. */
+	/* Sets the length, since the last pages may be holes. */
 	good = good && !ftruncate(fd, (off_t)l.end);
 	if (!good) {
 		err = rs_error_errno(errno, "cannot write core '%s'", path);

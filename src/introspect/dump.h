@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes a stopped machine's core, which gdb opens with the guest's binary, and core.h. */
+/* Writes a stopped machine's core. gdb, with the guest's binary, and core.h read it. */
 #ifndef RS_INTROSPECT_DUMP_H
 #define RS_INTROSPECT_DUMP_H
 
@@ -9,7 +9,7 @@
 #include "introspect/memory.h"
 
 struct rs_dump {
-	const struct rs_ram *ram; /* mapped; nothing writes it meanwhile */
+	const struct rs_ram *ram; /* mapped; nothing may write it meanwhile */
 	uint32_t n_ram;
 	const struct rs_x86_regs *vcpus;
 	uint32_t n_vcpus;
@@ -19,7 +19,7 @@ struct rs_dump {
  * Writes an ELF core to an empty file: per vCPU a thread, numbered from 1, and its control
  * registers in QEMU's note; a segment for each piece of RAM, whose virtual address is the
  * guest-physical one, as in a guest whose memory is identity-mapped. Pages of zeros become holes.
- * If that fails, for a full disk for one, the file is empty again.
+ * On an error, such as a full disk, the file is truncated to zero bytes.
  */
 struct rs_error *rs_dump_write(const struct rs_dump *dump, int fd, const char *path);
 

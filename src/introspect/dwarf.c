@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads DWARF with libdw: which unit, which functions in it, which line. */
+/* Reads DWARF with libdw: the unit, the functions and the line of an address. */
 #include "introspect/dwarf.h"
 
 #include <dwarf.h>
@@ -18,29 +18,31 @@
 #include "introspect/functions.h"
 #include "introspect/ranges.h"
 
-#define DEPTH_MAX      256u			   /* of entries in each other */
-#define RANGES_MAX     (1u << 24)		   /* of the functions of one file */
-#define ENTRIES_A_LOOK 256u			   /* between two looks at the clock */
-#define CPU_NS_MAX     (UINT64_C(30) * 1000000000) /* for the units and functions of one file */
-#define SCOPES_MAX     16u			   /* that a name shows */
-#define CHAIN_MAX      16u			   /* entries that refer to each other */
-#define NONE	       UINT32_MAX
+#define DEPTH_MAX      256u	  /* nesting of entries */
+#define RANGES_MAX     (1u << 24) /* ranges of the functions of one file */
+#define ENTRIES_A_LOOK 256u	  /* entries between two reads of the clock */
+/* CPU time for the units and functions of one file */
+#define CPU_NS_MAX (UINT64_C(30) * 1000000000)
+#define SCOPES_MAX 16u /* scopes that a name shows */
+/* length of a chain of entries that refer to each other */
+#define CHAIN_MAX 16u
+#define NONE	  UINT32_MAX
 
-/* A function, or a place where one is inlined. */
+/* A function, or an inlined instance of one. */
 struct code {
 	Dwarf_Off die;
 	uint32_t parent; /* the function around it, or NONE */
 	bool inlined;
-	const char *name; /* when it is first asked for */
+	const char *name; /* NULL until its first lookup */
 };
 
-/* A namespace or a type that functions are in, and in which one it is itself. */
+/* A namespace or type that contains functions, and the index of the scope around it. */
 struct scope {
 	Dwarf_Off die;
 	uint32_t parent;
 };
 
-/* The scope of a function's entry, be it its declaration or an instance. */
+/* The scope of a function's entry, which may be its declaration or an instance. */
 struct place {
 	Dwarf_Off die;
 	uint32_t scope;
@@ -50,7 +52,7 @@ struct unit {
 	Dwarf_Off die, end;
 	bool read;
 	struct scope *scopes;
-	struct place *places; /* sorted by entry, as they are in the file */
+	struct place *places; /* sorted by entry, the order of the file */
 	uint32_t n_scopes, scopes_room, n_places, places_room;
 	struct code *codes;
 	uint32_t n, room;
@@ -65,7 +67,7 @@ struct rs_dwarf {
 	struct rs_arena names;
 	struct rs_map texts;
 	uint64_t cpu_ns, n_ranges, n_entries;
-	uint64_t began_ns; /* when the walk that goes on began */
+	uint64_t began_ns; /* start time of the current walk */
 };
 
 /* ---- bounds --------------------------------------------------------------------------------- */
@@ -88,7 +90,7 @@ static void walk_end(struct rs_dwarf *d)
 	d->cpu_ns += cpu_now() - d->began_ns;
 }
 
-/* Counts an entry. Returns false if the file has used up what it may. */
+/* Counts an entry. Returns false if the file has exceeded its limits. */
 static bool may_go_on(struct rs_dwarf *d)
 {
 	if (++d->n_entries % ENTRIES_A_LOOK == 0) {
@@ -100,7 +102,8 @@ static bool may_go_on(struct rs_dwarf *d)
 
 /* ---- ranges --------------------------------------------------------------------------------- */
 
-/* Adds the ranges of an entry. Returns false if there is no memory. Sets *any if there is one. */
+/* Adds the ranges of an entry. Returns false if there is no memory. Sets *any to whether it has
+ * one. */
 static bool add_ranges(struct rs_dwarf *d, Dwarf_Die *die, struct rs_ranges *to, uint32_t item,
 		       uint32_t rank, bool *any)
 {
@@ -109,7 +112,7 @@ static bool add_ranges(struct rs_dwarf *d, Dwarf_Die *die, struct rs_ranges *to,
 
 	*any = false;
 	while ((at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0 && may_go_on(d)) {
-		/* A linker that discards a function leaves 0, or 1, in its place. */
+		/* If the linker discarded a function, its address is 0 or 1. */
 		if (lo < 2 || lo >= hi)
 			continue;
 		if (!rs_ranges_add(to, (struct rs_range){ lo, hi, item, rank }))
@@ -122,7 +125,7 @@ static bool add_ranges(struct rs_dwarf *d, Dwarf_Die *die, struct rs_ranges *to,
 
 /* ---- a unit's functions --------------------------------------------------------------------- */
 
-/* Whether functions may lie in an entry with this tag. */
+/* Returns whether an entry with this tag may contain functions. */
 static bool has_functions(int tag)
 {
 	switch (tag) {
@@ -144,7 +147,7 @@ static bool has_functions(int tag)
 	}
 }
 
-/* Adds an entry, if it is code. Stores in *within the function that entries in it lie in. */
+/* Adds an entry, if it is code. Sets *within to the function that contains the entries in it. */
 static bool add_code(struct rs_dwarf *d, struct unit *unit, Dwarf_Die *die, uint32_t depth,
 		     uint32_t *within)
 {
@@ -170,19 +173,19 @@ static bool add_code(struct rs_dwarf *d, struct unit *unit, Dwarf_Die *die, uint
 struct level {
 	Dwarf_Die die;
 	uint32_t within; /* the function around the entries of this level */
-	uint32_t scope;	 /* and the namespace or type */
+	uint32_t scope;	 /* the namespace or type around them */
 };
 
 struct walk {
 	struct rs_dwarf *d;
 	struct unit *unit;
 	uint32_t depth;
-	bool scopes; /* the language has them */
+	bool scopes; /* the language has scopes */
 	struct level levels[DEPTH_MAX];
 };
 
-/* Goes to the entry behind the end of a level, at which a byte of 0 stands: beside what that level
- * is in, or further out. Returns false at the unit's end. */
+/* Moves to the entry after the end of a level, which a zero byte marks: the next sibling of the
+ * level's parent, or of an outer parent. Returns false at the unit's end. */
 static bool leave_level(struct walk *w, const Dwarf_Die *end)
 {
 	const struct level *last = &w->levels[w->depth];
@@ -200,9 +203,9 @@ static bool leave_level(struct walk *w, const Dwarf_Die *end)
 }
 
 /*
- * Goes to the next entry: into the last one if that is asked for, beside it, or beside what it is
- * in. Each lies further back in the file than the last, and no part of the file is gone over
- * twice. Returns false at the end.
+ * Moves to the next entry: the first child if `into` is set, else the next sibling, else the next
+ * sibling of a parent. Each entry has a higher offset in the file than the last, so no part of the
+ * file is read twice. Returns false at the end.
  */
 static bool next_entry(struct walk *w, bool into)
 {
@@ -223,8 +226,8 @@ static bool next_entry(struct walk *w, bool into)
 	return dwarf_dieoffset(&w->levels[w->depth].die) > last;
 }
 
-/* Notes the scope of a function's entry, or the scope that the entry is. Stores in *scope that of
- * what is in it. Returns false if there is no memory. */
+/* Records the scope of a function's entry, or adds the scope that the entry itself forms. Sets
+ * *scope to the scope of the entries inside. Returns false if there is no memory. */
 static bool add_scope(struct walk *w, Dwarf_Die *die, uint32_t *scope)
 {
 	struct unit *unit = w->unit;
@@ -265,7 +268,7 @@ static bool has_scopes(Dwarf_Die *unit)
 	}
 }
 
-/* Walks over a unit's entries. Returns false if there is no memory. */
+/* Walks a unit's entries. Returns false if there is no memory. */
 static bool read_codes(struct rs_dwarf *d, struct unit *unit)
 {
 	struct walk *w = calloc(1, sizeof(*w));
@@ -284,7 +287,7 @@ static bool read_codes(struct rs_dwarf *d, struct unit *unit)
 		if (!next_entry(w, into) || !may_go_on(d))
 			break;
 		level = &w->levels[w->depth];
-		if (w->depth > depth) { /* into the last one */
+		if (w->depth > depth) { /* descend into the last entry */
 			level->within = within;
 			level->scope = scope;
 		}
@@ -315,8 +318,8 @@ static bool read_unit(struct rs_dwarf *d, struct unit *unit)
 
 /* ---- the units ------------------------------------------------------------------------------ */
 
-/* Whether a unit's content is here. libdw opens files that skeleton units name, which we do not
- * want; others than compile units have no code. */
+/* Returns whether a unit has code in this file. Rejects skeleton units, since libdw would open the
+ * files that they name. Only compile units have code. */
 static bool is_whole(Dwarf_Die *die)
 {
 	Dwarf_Half version;
@@ -359,9 +362,9 @@ static bool read_units(struct rs_dwarf *d)
 	return good;
 }
 
-/* Attaches the file that has the texts and types that several debug files share. Without it, libdw
- * would open whatever file it finds at the path that this one has. Returns whether it is not
- * needed, or there. */
+/* Attaches the file with the texts and types that several debug files share. Otherwise libdw would
+ * open any file at the path in .gnu_debugaltlink. Returns false if the file is needed but
+ * missing. */
 static bool attach_other(struct rs_dwarf *d, const struct rs_elf_file *other)
 {
 	const char *path;
@@ -427,8 +430,8 @@ static bool same_text(const void *item, const void *key)
 	return ((const struct text *)item)->from == key;
 }
 
-/* Returns the text without what a terminal would obey: one copy of each text of the file, which
- * stays where it is. NULL without memory. */
+/* Returns a copy of the text without control characters. Each different text has one copy, which
+ * does not move. Returns NULL if there is no memory. */
 static const char *text_of(struct rs_dwarf *d, const char *from)
 {
 	uint64_t hash = rs_hash_pair((uintptr_t)from, 0);
@@ -447,8 +450,7 @@ static const char *text_of(struct rs_dwarf *d, const char *from)
 	return clean;
 }
 
-/* Goes to the entry that an entry is an instance of, or the definition of: the last of the
- * chain. */
+/* Follows an entry's chain of origins and declarations to its last entry. */
 static void go_to_origin(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -488,7 +490,7 @@ static int by_entry(const void *a, const void *b)
 	return (one->die > other->die) - (one->die < other->die);
 }
 
-/* Writes "namespace::type::" for a function's entry of this unit. Returns the text's length. */
+/* Writes "namespace::type::" for a function's entry in this unit. Returns the text's length. */
 static size_t scope_of(struct rs_dwarf *d, const struct unit *unit, Dwarf_Die *die, char *text,
 		       size_t size)
 {
@@ -507,8 +509,8 @@ static size_t scope_of(struct rs_dwarf *d, const struct unit *unit, Dwarf_Die *d
 	return n;
 }
 
-/* Returns the function's name: the linker's, demangled; else its own, in the scopes that it is
- * in. */
+/* Returns the function's name: the demangled linkage name or, if there is none, its name after
+ * those of its scopes. */
 static const char *name_of(struct rs_dwarf *d, const struct unit *unit, struct code *code,
 			   Dwarf_Die *die)
 {
@@ -535,7 +537,7 @@ static const char *name_of(struct rs_dwarf *d, const struct unit *unit, struct c
 	return code->name = rs_function_name(&d->names, text);
 }
 
-/* Writes where the code inlined at `die` is called. */
+/* Stores the file and line of the call that was inlined at `die`. */
 static void call_of(struct rs_dwarf *d, Dwarf_Die *unit, Dwarf_Die *die, struct rs_frame *frame)
 {
 	Dwarf_Attribute attribute;
@@ -552,7 +554,7 @@ static void call_of(struct rs_dwarf *d, Dwarf_Die *unit, Dwarf_Die *die, struct 
 		frame->file = text_of(d, dwarf_filesrc(files, file, NULL, NULL));
 }
 
-/* Returns where the part of a function begins that has the address. */
+/* Returns the beginning of the function's range that contains the address. */
 static uint64_t begin_of(Dwarf_Die *die, uint64_t address)
 {
 	Dwarf_Addr base, lo, hi;
@@ -606,4 +608,25 @@ uint32_t rs_dwarf_lookup(struct rs_dwarf *d, uint64_t address, struct rs_frame *
 		call_of(d, &unit_die, &die, &frames[n]);
 	}
 	return n;
+}
+
+uint32_t rs_dwarf_functions(struct rs_dwarf *d, uint64_t address, uint64_t *offsets, uint32_t max)
+{
+	const struct rs_range *range = rs_ranges_find(&d->ranges, address);
+	struct unit *unit = range ? &d->units[range->item] : NULL;
+	uint32_t n = 0, item;
+
+	range = unit && read_unit(d, unit) ? rs_ranges_find(&unit->ranges, address) : NULL;
+	for (item = range ? range->item : NONE; item != NONE && n < max;
+	     item = unit->codes[item].parent) {
+		offsets[n++] = unit->codes[item].die;
+		if (!unit->codes[item].inlined)
+			break;
+	}
+	return n;
+}
+
+Dwarf *rs_dwarf_of(struct rs_dwarf *d)
+{
+	return d->dwarf;
 }

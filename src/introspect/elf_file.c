@@ -14,7 +14,8 @@
 #include "introspect/binary.h"
 
 #define FILE_BYTES_MAX (UINT64_C(4) << 30)
-#define SPARE_BYTES    64u /* a number of DWARF's has 10 at most, and a word 8 */
+/* size of zeroed memory after the copy: a DWARF number has at most 10 bytes, a word 8 */
+#define SPARE_BYTES 64u
 
 static struct rs_error *read_all(FILE *file, const char *path, struct rs_elf_file *to)
 {
@@ -43,11 +44,12 @@ static struct rs_error *check(const struct rs_elf_file *file, const char *path)
 	    head.e_ident[EI_DATA] != ELFDATA2LSB)
 		return rs_error_create(RS_USAGE, "%s is not for x86-64", path);
 	if (head.e_type != ET_EXEC && head.e_type != ET_DYN)
-		return rs_error_create(RS_USAGE, "%s is a part of a program, not linked yet", path);
+		return rs_error_create(RS_USAGE, "%s is not linked yet (a relocatable object file)",
+				       path);
 	return NULL;
 }
 
-/* Opens what was read, unless that failed. */
+/* Opens the content that was read, unless the read failed. */
 static struct rs_error *finish(struct rs_error *err, const char *path, struct rs_elf_file *file)
 {
 	if (!err) {

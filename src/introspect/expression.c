@@ -7,7 +7,7 @@
 #include "introspect/cursor.h"
 
 #define STACK_MAX 32u
-#define STEPS_MAX 512u /* it may branch back */
+#define STEPS_MAX 512u /* limit of steps, since an expression may branch back */
 
 struct evaluation {
 	struct rs_cursor code;
@@ -35,7 +35,7 @@ static uint64_t pop(struct evaluation *e)
 	return 0;
 }
 
-/* Pushes the value that is `depth` below the top. */
+/* Pushes a copy of the value that is `depth` below the top. */
 static void pick(struct evaluation *e, uint64_t depth)
 {
 	if (depth < e->n)
@@ -70,7 +70,8 @@ static void branch(struct evaluation *e, int64_t distance)
 		e->code.at += distance;
 }
 
-/* Executes an operation that pushes a constant or a register. Returns false if it is none. */
+/* Executes an operation that pushes a constant or a register. Returns false if it is another
+ * one. */
 static bool step_push(struct evaluation *e, uint8_t code)
 {
 	struct rs_cursor *c = &e->code;
@@ -84,7 +85,7 @@ static bool step_push(struct evaluation *e, uint8_t code)
 		number = rs_cursor_uleb(c);
 		push_register(e, number, rs_cursor_sleb(c));
 	} else if (code >= DW_OP_const1u && code <= DW_OP_const8s) {
-		/* Of 1, 2, 4 and 8 bytes, each without and with a sign. */
+		/* Operands of 1, 2, 4 and 8 bytes, each unsigned and signed. */
 		uint32_t kind = (uint32_t)code - DW_OP_const1u, bytes = 1u << kind / 2;
 
 		push(e, kind & 1 ? (uint64_t)rs_cursor_int(c, bytes) : rs_cursor_uint(c, bytes));
@@ -98,7 +99,8 @@ static bool step_push(struct evaluation *e, uint8_t code)
 	return true;
 }
 
-/* Executes an operation on the stack's order, on memory, or a jump. Returns false if it is none. */
+/* Executes an operation that reorders the stack, reads memory, or jumps. Returns false if it is
+ * another one. */
 static bool step_move(struct evaluation *e, uint8_t code)
 {
 	uint64_t a, b, c;
@@ -142,7 +144,7 @@ static bool step_move(struct evaluation *e, uint8_t code)
 	}
 }
 
-/* Executes an operation on one number. Returns false if it is none. */
+/* Executes an operation on one number. Returns false if it is another one. */
 static bool step_one(struct evaluation *e, uint8_t code)
 {
 	int64_t a;
@@ -175,7 +177,7 @@ static uint64_t divide(struct evaluation *e, int64_t a, int64_t b)
 	return (uint64_t)(a / b);
 }
 
-/* Executes an operation on two numbers. Returns false if it is none. */
+/* Executes an operation on two numbers. Returns false if it is another one. */
 static bool step_two(struct evaluation *e, uint8_t code)
 {
 	uint64_t b = pop(e), a = pop(e), r;

@@ -16,10 +16,11 @@ const char *rs_function_name(struct rs_arena *names, const char *symbol)
 	return rs_arena_text(names, name, strlen(name));
 }
 
-#define RANK_SIZED 16u /* more than the others together: the symbol has a size */
+#define RANK_SIZED 16u /* higher than all other ranks: the symbol has a size */
 
-/* Of several names of one address, the one of highest rank is shown. Returns 0 for a symbol that is
- * no code: labels of assembler have no type, and are code if their section is. */
+/* Returns the rank of a symbol, 0 if it is not code. Of several names of one address, the one with
+ * the highest rank is shown. Labels in assembler have no type; they are code if their section
+ * is. */
 static uint32_t rank_of(const GElf_Sym *symbol, const GElf_Shdr *section)
 {
 	uint8_t type = GELF_ST_TYPE(symbol->st_info), bind = GELF_ST_BIND(symbol->st_info);
@@ -39,7 +40,7 @@ static struct rs_error *add(struct rs_functions *functions, const char *name,
 	if (functions->n == UINT32_MAX ||
 	    !RS_VECTOR_RESERVE(functions->at, functions->room, functions->n + 1))
 		return rs_error_no_memory();
-	/* One without a size goes up to the next, which is known when all are there. */
+	/* A symbol without a size extends to the next one, which is known after all were read. */
 	range.hi = symbol->st_size ? symbol->st_value + symbol->st_size : end;
 	range.rank = rank + (symbol->st_size ? RANK_SIZED : 0);
 	functions->at[functions->n++] = (struct rs_function){ name, NULL, symbol->st_value };
@@ -94,8 +95,8 @@ static int by_beginning(const void *a, const void *b)
 	return (one->lo > other->lo) - (one->lo < other->lo);
 }
 
-/* Ends each symbol without a size at the next one. One within a function that has a size is a label
- * there, and is left out. */
+/* Ends each symbol without a size at the next one. Omits a symbol inside a function that has a
+ * size, since it is a label there. */
 static void end_at_next(struct rs_ranges *ranges)
 {
 	uint64_t next = UINT64_MAX, covered = 0;

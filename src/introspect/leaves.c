@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the instructions by which a function is left, and judges them. */
+/* Finds the instructions that leave a function, and evaluates whether they do. */
 #include "introspect/leaves.h"
 
 #include <capstone/capstone.h>
@@ -68,7 +68,7 @@ static bool condition(uint32_t code, uint64_t flags)
 	return holds[code >> 1] != (code & 1);
 }
 
-/* Returns whether a jump is taken. */
+/* Returns whether a conditional jump is taken. */
 static bool is_taken(const cs_insn *insn, uint64_t flags)
 {
 	for (uint32_t i = 0; i < 16; i++) {
@@ -92,13 +92,14 @@ static bool is_jump(const cs_insn *insn)
 	return insn->id == X86_INS_JMP;
 }
 
-/* Returns whether an operand's segment begins at another address than 0. */
+/* Returns whether the segment of an operand has a base other than 0. */
 static bool has_base(x86_reg segment)
 {
 	return segment == X86_REG_FS || segment == X86_REG_GS;
 }
 
-/* Returns the number of a register in struct rs_x86_regs; -1 if it is no general one of 64 bits. */
+/* Returns the number of a register in struct rs_x86_regs, or -1 if it is not a general register of
+ * 64 bits. */
 static int number_of(x86_reg reg)
 {
 	static const x86_reg regs[16] = { X86_REG_RAX, X86_REG_RBX, X86_REG_RCX, X86_REG_RDX,
@@ -113,7 +114,7 @@ static int number_of(x86_reg reg)
 	return -1;
 }
 
-/* Adds a register of an address. Returns false if it is none that is known. */
+/* Adds a register's value to an address. Returns false if the register is unknown. */
 static bool add(x86_reg reg, uint64_t scale, const struct rs_x86_regs *regs, uint64_t next,
 		uint64_t *address)
 {
@@ -126,7 +127,7 @@ static bool add(x86_reg reg, uint64_t scale, const struct rs_x86_regs *regs, uin
 	return reg == X86_REG_INVALID || reg == X86_REG_RIP || number >= 0;
 }
 
-/* Sets where a jump leads. Returns false if that is not known. */
+/* Sets the target of a jump. Returns false if it is unknown. */
 static bool target_of(const cs_insn *insn, const struct rs_x86_regs *regs, rs_leaves_read_fn *read,
 		      void *ctx, uint64_t *target)
 {
@@ -154,7 +155,7 @@ static bool target_of(const cs_insn *insn, const struct rs_x86_regs *regs, rs_le
 	}
 }
 
-/* Returns whether an address is within the function, and not where it begins. */
+/* Returns whether an address is within the function, but not its beginning. */
 static bool is_inside(const struct rs_leaves *l, uint64_t address)
 {
 	for (uint32_t i = 0; i < l->n_parts; i++) {
@@ -166,7 +167,7 @@ static bool is_inside(const struct rs_leaves *l, uint64_t address)
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-/* Returns whether an instruction of the last part may leave the function: a jump within that part
+/* Returns whether an instruction in the last part may leave the function. A jump within that part
  * does not. */
 static bool may_leave(const struct rs_leaves *l)
 {
@@ -189,7 +190,7 @@ struct rs_error *rs_leaves_add(struct rs_leaves *l, uint64_t address, const uint
 	l->parts[l->n_parts++].to = address + bytes;
 	while (bytes) {
 		if (!cs_disasm_iter(l->engine, &code, &bytes, &address, l->insn)) {
-			code++; /* no instruction: data, or one that libcapstone does not know */
+			code++; /* not an instruction: data, or unknown to libcapstone */
 			bytes--;
 			address++;
 			continue;
@@ -214,7 +215,7 @@ bool rs_leaves_place(const struct rs_leaves *l, uint32_t i, uint64_t *address)
 	return true;
 }
 
-/* Reads the instruction at an address: of its longest form, what is present. */
+/* Reads up to the longest length of an instruction at an address, as far as memory is present. */
 static size_t read_code(uint64_t address, uint8_t code[INSN_BYTES_MAX], rs_leaves_read_fn *read,
 			void *ctx)
 {

@@ -15,7 +15,7 @@
 #define ENTRY_P	  (UINT64_C(1) << 0)
 #define ENTRY_PS  (UINT64_C(1) << 7)
 #define BITS_MAX  52u
-#define PSE36_MAX 40u /* the most address bits of a 4 MiB page of 32-bit paging */
+#define PSE36_MAX 40u /* number of address bits of a 4 MiB page of 32-bit paging, at most */
 
 const char *rs_fault_text(enum rs_fault fault)
 {
@@ -33,7 +33,7 @@ const char *rs_fault_text(enum rs_fault fault)
 	case RS_FAULT_HOST:
 		break;
 	}
-	return "the host could not read it";
+	return "the host could not read the memory";
 }
 
 /* ---- physical ------------------------------------------------------------------------------- */
@@ -60,9 +60,10 @@ enum rs_fault rs_memory_read_phys(struct rs_memory *memory, uint64_t gpa, void *
  * `entry_bytes` bytes. */
 struct mode {
 	uint8_t levels, bits, entry_bytes;
-	uint8_t address_bits; /* of virtual addresses; 0: 32 bits, all of which are canonical */
-	/* Bit masks by level, the lowest being 0: levels whose entries can be pages, and levels in
-	 * which PS is reserved. */
+	/* width of virtual addresses; 0: 32 bits, all of which are canonical */
+	uint8_t address_bits;
+	/* Bit masks by level, from 0, the lowest: levels whose entries can be pages, and levels
+	 * where PS is reserved. */
 	uint8_t large, never;
 };
 
@@ -118,8 +119,7 @@ static enum rs_fault entry_read(struct rs_memory *memory, const struct mode *mod
 	return *entry & ENTRY_P ? RS_FAULT_NONE : RS_FAULT_NOT_PRESENT;
 }
 
-/* Returns the address of the root table. The register's bits below a table's size are no part of
- * it. */
+/* Returns the address of the root table. Ignores the register's bits below a table's size. */
 static uint64_t root_of(const struct rs_paging *paging, const struct mode *mode,
 			uint32_t address_bits)
 {

@@ -10,7 +10,7 @@
 #include "introspect/binary.h"
 #include "introspect/debug_file.h"
 
-/* Compares the binary with an identity that may be its build-id or its hash. */
+/* Compares the binary with an identity, which may be a build-id or a hash. */
 static struct rs_error *check(const struct rs_elf_file *file, const char *place,
 			      const char *expected)
 {
@@ -36,7 +36,7 @@ static struct rs_error *check(const struct rs_elf_file *file, const char *place,
 			       place, expected, binary.trace.hash_name, binary.hash);
 }
 
-/* Finds where the segments lie. */
+/* Finds the extent of the segments. */
 static struct rs_error *place_segments(struct rs_module *m, const char *path)
 {
 	size_t n = 0;
@@ -63,8 +63,8 @@ static struct rs_error *place_segments(struct rs_module *m, const char *path)
 	return NULL;
 }
 
-/* Reads what the files have. The debug file's tables are fuller, if it is there. CFI is in the part
- * that is loaded, or with the other DWARF. */
+/* Reads the tables of the files. The debug file's tables are more complete, if it exists. CFI is in
+ * a loaded section, or with the other DWARF. */
 static struct rs_error *read_tables(struct rs_module *m)
 {
 	bool separate = m->debug.elf != NULL;
@@ -114,7 +114,7 @@ static struct rs_error *open_file(struct rs_module *m, const char *symfs, const 
 	return err;
 }
 
-/* What a binary is made of: a file, or its content if bytes is not NULL. */
+/* The source of a binary: a file, or its content if bytes is not NULL. */
 struct source {
 	const char *path, *expected;
 	const void *bytes;
@@ -170,6 +170,8 @@ void rs_module_destroy(struct rs_module *m)
 {
 	if (!m)
 		return;
+	for (uint32_t i = 0; i < RS_MODULE_SYMBOLS_KEPT; i++)
+		free(m->symbols[i].name);
 	rs_cfi_deinit(&m->debug_frame);
 	rs_cfi_deinit(&m->eh_frame);
 	rs_dwarf_close(m->dwarf);
@@ -202,4 +204,50 @@ enum rs_cfi_found rs_module_cfi(const struct rs_module *m, uint64_t address, str
 	enum rs_cfi_found found = rs_cfi_find(&m->eh_frame, address - m->load, row);
 
 	return found == RS_CFI_NONE ? rs_cfi_find(&m->debug_frame, address - m->load, row) : found;
+}
+
+/* ---- variables ------------------------------------------------------------------------------ */
+
+static bool symbol_in(const struct rs_elf_file *file, const char *section, const char *name,
+		      uint64_t *address)
+{
+	GElf_Shdr head;
+	Elf_Scn *scn = file->elf ? rs_elf_section(file, section, &head) : NULL;
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	GElf_Sym sym;
+
+	for (int i = 0; data && i < INT_MAX && gelf_getsym(data, i, &sym); i++) {
+		const char *own;
+
+		if (sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) != STT_OBJECT)
+			continue;
+		own = elf_strptr(file->elf, head.sh_link, sym.st_name);
+		if (own && !strcmp(own, name)) {
+			*address = sym.st_value;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool rs_module_symbol(struct rs_module *m, const char *name, uint64_t *address)
+{
+	struct rs_module_symbol *kept;
+	uint64_t at;
+
+	for (uint32_t i = 0; i < RS_MODULE_SYMBOLS_KEPT && m->symbols[i].name; i++) {
+		if (!strcmp(m->symbols[i].name, name)) {
+			*address = m->symbols[i].address + m->load;
+			return true;
+		}
+	}
+	if (!symbol_in(&m->file, ".symtab", name, &at) &&
+	    !symbol_in(&m->file, ".dynsym", name, &at) &&
+	    !symbol_in(&m->debug, ".symtab", name, &at))
+		return false;
+	kept = &m->symbols[m->n_symbols++ % RS_MODULE_SYMBOLS_KEPT];
+	free(kept->name);
+	*kept = (struct rs_module_symbol){ strdup(name), at };
+	*address = at + m->load;
+	return true;
 }

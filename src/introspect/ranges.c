@@ -34,7 +34,7 @@ static int by_address(const void *a, const void *b)
 	return (one->item > other->item) - (one->item < other->item);
 }
 
-/* Appends the part of a range from *from to `to`, where another one begins or it ends. */
+/* Appends the part of a range from *from to `to`, where another range begins or this one ends. */
 static void emit(struct rs_ranges *flat, const struct rs_range *range, uint64_t *from, uint64_t to)
 {
 	if (to > range->hi)

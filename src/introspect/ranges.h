@@ -10,22 +10,22 @@
 struct rs_range {
 	uint64_t lo, hi; /* [lo, hi) */
 	uint32_t item;	 /* the caller's */
-	uint32_t rank;	 /* of two that begin at one address, the one of higher rank is the inner */
+	/* of two that begin at one address, the one of higher rank is the inner one */
+	uint32_t rank;
 };
 
-struct rs_ranges { /* zeroed, it is empty and valid */
+struct rs_ranges { /* valid and empty if all zero */
 	struct rs_range *at;
 	size_t n, room;
 };
 
 void rs_ranges_deinit(struct rs_ranges *ranges);
 
-/* Adds a range. Leaves an empty one out. Returns false if there is no memory. */
+/* Adds a range, unless it is empty. Returns false if there is no memory. */
 bool rs_ranges_add(struct rs_ranges *ranges, struct rs_range range);
 
-/* Replaces the ranges by disjoint ones, sorted by address, in each of which the innermost range
- * that was there stands. Call it once, after the last range. Returns false if there is no
- * memory. */
+/* Replaces the ranges by disjoint parts, sorted by address. Each part refers to the innermost range
+ * that covered it. Call it once, after the last range. Returns false if there is no memory. */
 bool rs_ranges_flatten(struct rs_ranges *ranges);
 
 /* Returns the flattened range at an address, or NULL. */

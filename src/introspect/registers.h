@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A processor's registers by name. */
+/* Access to a processor's registers by name. */
 #ifndef RS_INTROSPECT_REGISTERS_H
 #define RS_INTROSPECT_REGISTERS_H
 
@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <ringside/registers.h>
 
-/* Returns a register's value by its name ("rip", "eflags", "cr3") in *value. Returns false if there
- * is none. */
+/* Stores a register's value by its name ("rip", "eflags", "cr3") in *value. Returns false if there
+ * is no such register. */
 bool rs_x86_reg(const struct rs_x86_regs *regs, const char *name, uint64_t *value);
-/* Returns the names in the order of the struct; NULL past the last. */
+/* Returns the i-th register's name, in the order of the struct, or NULL past the last. */
 const char *rs_x86_reg_name(uint32_t index);
-/* Returns the place of a register and its width, by the same index; NULL past the last. */
+/* Returns the place and width of the i-th register, or NULL past the last. */
 void *rs_x86_reg_place(struct rs_x86_regs *regs, uint32_t index, uint32_t *bytes);
 
 #endif

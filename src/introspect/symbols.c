@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A set of binaries, and what it knows of an address. */
+/* A set of binaries, and lookups of addresses in it. */
 #include "introspect/symbols.h"
 
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static uint32_t first_after(const struct rs_symbols *set, uint64_t address)
 	return (uint32_t)RS_SEARCH(i, set->n, set->modules[i]->lo <= address);
 }
 
-/* Adds a binary to the set, which owns it then; it is freed on an error. */
+/* Adds a binary to the set, which then owns it. Frees the binary on an error. */
 static struct rs_error *add(struct rs_symbols *set, const char *path, struct rs_module *module)
 {
 	const struct rs_module *other = NULL;
@@ -120,7 +120,7 @@ uint32_t rs_symbols_lookup(struct rs_symbols *set, uint64_t address, struct rs_f
 		frames[0] = (struct rs_frame){ .offset = at };
 		n = 1;
 	}
-	/* Where DWARF has no function, the symbol table may. */
+	/* If DWARF has no function there, the symbol table may have one. */
 	if (!frames[n - 1].function && !frames[n - 1].inlined &&
 	    rs_functions_find(&m->functions, at, &frames[n - 1].function, &begin))
 		frames[n - 1].offset = at - begin;
@@ -131,7 +131,7 @@ uint32_t rs_symbols_lookup(struct rs_symbols *set, uint64_t address, struct rs_f
 	return n;
 }
 
-/* Returns whether CFI says that the code before an address is a handler's frame. */
+/* Returns whether CFI marks the code before an address as a signal handler's frame. */
 static bool is_handler(struct rs_symbols *set, uint64_t address)
 {
 	struct rs_module *m = rs_symbols_module(set, address - 1);
@@ -143,12 +143,12 @@ static bool is_handler(struct rs_symbols *set, uint64_t address)
 uint32_t rs_symbols_lookup_stack(struct rs_symbols *set, const uint64_t *stack, uint32_t i,
 				 struct rs_frame *frames, uint32_t max)
 {
-	/* A handler's frame itself begins where it is returned to: nothing calls. */
+	/* A handler's frame returns to its first instruction, which no call precedes. */
 	bool exact = !i || is_handler(set, stack[i - 1]) || is_handler(set, stack[i]);
 	uint32_t n = rs_symbols_lookup(set, stack[i] - (exact ? 0 : 1), frames, max);
 
 	if (n && !exact && !frames[n - 1].inlined)
-		frames[n - 1].offset++; /* of the return address itself */
+		frames[n - 1].offset++; /* an offset to the return address itself */
 	return n;
 }
 
@@ -171,7 +171,7 @@ bool rs_symbols_text(struct rs_symbols *set, uint64_t address, char text[RS_SYMB
 	struct rs_frame frames[RS_SYMBOL_FRAMES_MAX], *outer;
 	uint32_t n = rs_symbols_lookup(set, address, frames, RS_SYMBOL_FRAMES_MAX);
 
-	outer = n ? &frames[n - 1] : NULL; /* the function that the linker knows */
+	outer = n ? &frames[n - 1] : NULL; /* the function in the symbol table */
 	if (!outer || !outer->function)
 		return false;
 	if (outer->offset)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Unwinds a stack: by CFI, else by frame pointers. */
+/* Unwinds a stack by CFI, or by frame pointers where there is no CFI. */
 #include "introspect/unwind.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #define WORD	 8u
 #define CR4_LA57 (UINT64_C(1) << 12)
 
-/* x86-64's instructions that begin and end a function. */
+/* Opcodes of x86-64 at the beginning and end of a function. */
 #define PUSH_RBP 0x55
 #define RET	 0xc3
 #define RET_POP	 0xc2
@@ -21,7 +21,7 @@ struct unwinding {
 	struct rs_symbols *set;
 	struct rs_memory *memory;
 	struct rs_frame_registers registers; /* of the frame; 16: its address */
-	/* The address is that of an instruction; else one that is returned to, behind a call. */
+	/* The address is that of an instruction. If false, it is a return address, after a call. */
 	bool exact;
 };
 
@@ -72,7 +72,7 @@ static bool find_cfa(struct unwinding *u, const struct rs_cfi_row *row, uint64_t
 	return known(&u->registers, row->cfa.base);
 }
 
-/* Finds the caller's value of a register. Returns false if it is not known. */
+/* Finds the caller's value of a register. Returns false if it is unknown. */
 static bool find_register(struct unwinding *u, const struct rs_cfi_row *row, uint64_t cfa,
 			  uint32_t number, uint64_t *value)
 {
@@ -108,7 +108,7 @@ static enum step step_cfi(struct unwinding *u, const struct rs_cfi_row *row)
 	struct rs_frame_registers caller = { .known = 0 };
 	uint64_t cfa, value;
 
-	/* An undefined return address says that this is the outermost frame. */
+	/* An undefined return address marks the outermost frame. */
 	if (row->registers[RS_CFI_RIP].how == RS_CFI_UNDEFINED)
 		return OUTERMOST;
 	if (!find_cfa(u, row, &cfa))
@@ -124,7 +124,7 @@ static enum step step_cfi(struct unwinding *u, const struct rs_cfi_row *row)
 
 /* ---- by guess ------------------------------------------------------------------------------- */
 
-/* Whether an address can be where a call returns to. */
+/* Returns whether an address can be a return address. */
 static bool returns_to(struct unwinding *u, uint64_t address)
 {
 	const struct rs_module *m;
@@ -152,8 +152,9 @@ static bool leave(struct unwinding *u, uint64_t at, uint64_t rbp)
 	return true;
 }
 
-/* Where the first frame's function has not made its frame yet, or left it, rbp is the caller's, and
- * the return address is at or near the stack pointer. Returns whether that was so, and worked. */
+/* Steps from a function that has not set up its frame yet, or has left it. rbp is then the
+ * caller's, and the return address is at or near the stack pointer. Returns false if this does not
+ * apply, or fails. */
 static bool step_edge(struct unwinding *u)
 {
 	const struct rs_frame_registers *r = &u->registers;
@@ -192,11 +193,12 @@ static bool step_frame_pointer(struct unwinding *u)
 
 /* ---- the stack ------------------------------------------------------------------------------ */
 
-/* Goes to the caller. Says how it was found. */
+/* Steps to the caller. Returns the method that found it. */
 static enum step step(struct unwinding *u, bool first)
 {
 	uint64_t pc = u->registers.value[RS_CFI_RIP];
-	uint64_t at = u->exact ? pc : pc - 1; /* a call may be the last instruction */
+	/* a call may be the last instruction of its function */
+	uint64_t at = u->exact ? pc : pc - 1;
 	const struct rs_module *m = rs_symbols_module(u->set, at);
 	struct rs_cfi_row row;
 
@@ -224,7 +226,7 @@ static void begin(struct unwinding *u, const struct rs_x86_regs *regs)
 	u->exact = true;
 }
 
-/* Says why a stack ends, if a step to (or from) the caller has not worked. NULL: it goes on. */
+/* Returns the reason why a stack ends after a step to the caller, or NULL if it continues. */
 static const char *end_of(const struct unwinding *u, enum step how, uint64_t last_rsp)
 {
 	uint64_t rip = u->registers.value[RS_CFI_RIP];
@@ -232,10 +234,10 @@ static const char *end_of(const struct unwinding *u, enum step how, uint64_t las
 	if (how == END)
 		return "its caller cannot be found";
 	if (!canonical(u->memory, rip))
-		return "its caller's address is none";
-	/* A signal's handler may run on another stack than what it interrupted. */
+		return "its caller's address is not canonical";
+	/* A signal handler may run on another stack than the code that it interrupted. */
 	if (!u->exact && u->registers.value[RS_CFI_RSP] <= last_rsp)
-		return "the stack leads back";
+		return "the caller's frame is not above it on the stack";
 	return NULL;
 }
 
@@ -246,6 +248,8 @@ static void unwind(struct unwinding *u, uint32_t max, struct rs_unwound *out)
 		uint64_t rsp = u->registers.value[RS_CFI_RSP];
 		enum step how;
 
+		if (out->registers)
+			out->registers[out->n] = u->registers;
 		out->frames[out->n++] = u->registers.value[RS_CFI_RIP];
 		if (out->n == max) {
 			out->why = "the stack has more frames";
@@ -259,8 +263,8 @@ static void unwind(struct unwinding *u, uint32_t max, struct rs_unwound *out)
 			break;
 		if (how == BY_GUESS)
 			out->by_guess |= UINT64_C(1) << out->n;
-		if (u->exact)
-			out->exact |= UINT64_C(1) << out->n;
+		if (u->exact) /* no call returns to the frame of a signal, either */
+			out->exact |= UINT64_C(3) << (out->n - 1);
 	}
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What exits were about: the programs on KVM's tracepoints between an exit and its entry. Included
- * by exits.bpf.c.
+ * The causes of exits: the programs on KVM's tracepoints between an exit and its entry. Included by
+ * exits.bpf.c.
  *
- * Each is counted once. What the VMM answers is counted when the answer is there: a port's input
- * and an MMIO read after the return to KVM, but before the entry, so it belongs to the same exit.
+ * Each cause is counted once. A port's input and an MMIO read that the VMM handles are counted
+ * after the return to KVM, when the value is known. That is before the entry, so the cause belongs
+ * to the same exit.
  */
 #ifndef RS_KVM_CAUSES_BPF_H
 #define RS_KVM_CAUSES_BPF_H
@@ -29,7 +30,7 @@ RS_PROGRAM(kvm_pio, trace_event_raw_kvm_pio)
 }
 
 /* KVM_TRACE_MMIO_ of include/trace/events/kvm.h */
-#define MMIO_UNSATISFIED 0u /* a read that the VMM is asked for: a READ follows */
+#define MMIO_UNSATISFIED 0u /* a read that is sent to the VMM; a READ follows */
 #define MMIO_READ	 1u
 #define MMIO_WRITE	 2u
 
@@ -57,7 +58,8 @@ RS_PROGRAM(kvm_mmio, trace_event_raw_kvm_mmio)
 	on_mmio(r->type, r->len, r->gpa, r->val);
 }
 
-/* A write that an eventfd took (handle_ept_misconfig): KVM neither decodes it nor says more. */
+/* A write to an eventfd (handle_ept_misconfig). KVM does not decode it, so only the address is
+ * known. */
 RS_PROGRAM(kvm_fast_mmio, trace_event_raw_kvm_fast_mmio)
 {
 	on_mmio(MMIO_WRITE, 0, r->gpa, 0);
@@ -117,7 +119,7 @@ RS_PROGRAM(kvm_hypercall, trace_event_raw_kvm_hypercall)
 	leave(&here);
 }
 
-/* An interrupt that is put in again, because its delivery was cut short, was counted before. */
+/* An interrupt that is injected again, because its delivery was interrupted, is already counted. */
 RS_PROGRAM(kvm_inj_virq, trace_event_raw_kvm_inj_virq)
 {
 	bool again = RS_FIELD_OR(r->reinjected, 0);
@@ -137,7 +139,7 @@ RS_PROGRAM(kvm_inj_virq, trace_event_raw_kvm_inj_virq)
 	leave(&here);
 }
 
-/* An event alone: an exception is the guest's own doing, and no cause of an exit. */
+/* Only an event: an exception comes from the guest, and is not a cause of an exit. */
 RS_PROGRAM(kvm_inj_exception, trace_event_raw_kvm_inj_exception)
 {
 	struct here here;
@@ -177,7 +179,8 @@ RS_PROGRAM(kvm_page_fault, trace_event_raw_kvm_page_fault)
 
 /* ---- arm64 ----------------------------------------------------------------------------------- */
 
-/* perform_access(): of every trap of a register that KVM emulates, AArch32's coprocessors' too. */
+/* From perform_access(): fires for each trap of a register that KVM emulates, also of AArch32's
+ * coprocessors. */
 RS_PROGRAM(kvm_sys_access, trace_event_raw_kvm_sys_access)
 {
 	struct here here;
@@ -233,7 +236,8 @@ RS_PROGRAM(kvm_wfx_arm64, trace_event_raw_kvm_wfx_arm64)
 	leave(&here);
 }
 
-/* kvm_handle_guest_abort(): of each abort out of a guest, those that turn out to be MMIO too. */
+/* From kvm_handle_guest_abort(): fires for each abort from a guest, also if KVM handles it as
+ * MMIO. */
 RS_PROGRAM(kvm_guest_fault, trace_event_raw_kvm_guest_fault)
 {
 	struct here here;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The counts of a live KVM source: a snapshot of what BPF has counted. */
+/* The counts of a live KVM source: a snapshot of the counts that BPF maintains. */
 #ifndef RS_KVM_COUNTS_H
 #define RS_KVM_COUNTS_H
 
@@ -8,11 +8,11 @@
 
 struct rs_kvm_counts {
 	struct rs_counts counts; /* RS_COUNTS_KVM */
-	/* Cumulative since the gate opened, of all threads, also those that the query does not
-	 * select. A thread keeps its index. */
+	/* Counts of all threads, cumulative since the gate opened, also of threads that the query
+	 * does not select. A thread keeps its index. */
 	const struct rs_kvm_snapshot *snapshot;
 	const bool *wanted; /* for each thread: whether the query selects it */
-	bool last;	    /* the gate is shut: the counts are final */
+	bool last;	    /* the gate is closed: the counts are final */
 };
 
 /* The states' names in JSON: "guest", "kernel", ... */

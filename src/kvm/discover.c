@@ -9,7 +9,7 @@
  *	a thread named as VMMs name vCPU n's		the n-th of the descriptors, or vCPU n
  *	the only thread					the only vCPU
  *
- * Numbers are KVM's vcpu_id, which is in kvm_entry too. QEMU's n in "CPU n/KVM" is another where a
+ * Numbers are KVM's vcpu_id, which kvm_entry has, too. QEMU's n in "CPU n/KVM" differs if a
  * topology leaves gaps between APIC ids, hence "the n-th".
  *
  * Processes and threads that end during the search are left out.
@@ -29,7 +29,7 @@
 #define COMM_BYTES 64u
 #define TEXT_BYTES 256u
 
-/* A list that grows; items of one size. */
+/* A growing list of items of one size. */
 struct list {
 	void *items;
 	uint32_t n, room;
@@ -51,10 +51,10 @@ static bool list_room(struct list *list, size_t item_bytes)
 
 struct finder {
 	int proc;
-	int only;	  /* process; 0: all */
+	int only;	  /* only this process; 0: all */
 	bool past;	  /* also vCPUs whose threads have ended */
 	struct list vcpu; /* struct rs_kvm_vcpu */
-	int holder;	  /* the process looked at last: whether it holds vCPUs */
+	int holder;	  /* whether `holder`, the process examined last, holds vCPUs */
 	bool holds;
 	bool no_memory;
 };
@@ -105,7 +105,8 @@ static int held_order(const void *a, const void *b)
 	return (x->vcpu > y->vcpu) - (x->vcpu < y->vcpu);
 }
 
-/* False: they are not for us to see. */
+/* Lists the vCPU descriptors of a process, sorted by number. Returns false if access to them is
+ * denied. */
 static bool held_list(struct finder *f, int pid, struct list *held)
 {
 	char path[32], link[LINK_BYTES];
@@ -135,7 +136,7 @@ static bool held_list(struct finder *f, int pid, struct list *held)
 	return true;
 }
 
-/* Whether a process holds any; true where that can't be seen. */
+/* Returns whether a process holds vCPU descriptors, or true if access to them is denied. */
 static bool holds(struct finder *f, int pid)
 {
 	struct list held = { 0 };
@@ -150,15 +151,17 @@ static bool holds(struct finder *f, int pid)
 
 /* ---- debugfs: kvm/PID-FD/vcpuN/pid ---------------------------------------------------------- */
 
-/* The process of the thread that ran a vCPU last; 0: of none that we want. vm: the folder. */
+/* Returns the process of the thread that ran a vCPU last, or 0 if the process is unknown or holds
+ * no vCPUs. vm: the name of the VM's folder. */
 static int runner_of(struct finder *f, const char *vm, int tid)
 {
 	int pid = rs_kvm_process_of(f->proc, tid), maker;
 
-	/* The thread may have ended, and its number be another's now. */
+	/* The thread may have ended, and another thread may have its number now. */
 	if (pid && holds(f, pid))
 		return pid;
-	/* Its process is still that of the thread that made the VM, whose number the folder has. */
+	/* The folder's name has the number of the thread that created the VM, which is in the same
+	 * process. */
 	if (!f->past || sscanf(vm, "%9d-", &maker) != 1)
 		return 0;
 	pid = rs_kvm_process_of(f->proc, maker);
@@ -173,7 +176,7 @@ static bool find_in_vm(struct finder *f, int kvm, const char *vm)
 	bool all = true, any = false;
 
 	if (!dir)
-		return true; /* it has just ended */
+		return true; /* the VM has just ended */
 	while ((entry = readdir(dir))) {
 		char path[32], text[TEXT_BYTES];
 		int vcpu, tid, pid;
@@ -223,8 +226,8 @@ static bool find_in_debugfs(struct finder *f, const char *debugfs)
 
 struct candidate {
 	int tid;
-	int number; /* in its name; -1 */
-	int vcpu;   /* of the descriptor it runs; -1 */
+	int number; /* the number in its name; -1: none */
+	int vcpu;   /* the number of the descriptor that it runs; -1: none */
 };
 
 static int candidate_order(const void *a, const void *b)
@@ -234,7 +237,7 @@ static int candidate_order(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Returns whether a thread is the kernel's own in a VMM's process. */
+/* Returns whether a thread of a VMM's process is a kernel thread. */
 static bool kernel_worker(const char *comm)
 {
 	return !strncmp(comm, "kvm-", 4) || !strncmp(comm, "vhost-", 6);
@@ -265,8 +268,8 @@ static void candidate_read(const struct finder *f, int pid, const struct list *h
 	}
 }
 
-/* The vCPU that a name's number stands for. all: each descriptor has its named thread, and this is
- * the rank-th. */
+/* Returns the vCPU to which the number in a thread's name refers. all: each descriptor has a thread
+ * with a number in its name, and this thread is the rank-th. */
 static int vcpu_of_number(const struct list *held, bool all, uint32_t rank, int number)
 {
 	const struct held *at = held->items;
@@ -280,7 +283,8 @@ static int vcpu_of_number(const struct list *held, bool all, uint32_t rank, int 
 	return -1;
 }
 
-/* Threads, but for the kernel's; how many have a number or a descriptor. */
+/* Lists a process's threads without kernel threads. Counts those with a number and those with a
+ * descriptor. */
 static uint32_t candidates(struct finder *f, int pid, const struct list *held, struct list *threads)
 {
 	struct dirent *entry;
@@ -395,7 +399,8 @@ struct rs_error *rs_kvm_discover_in(const struct rs_kvm_roots *roots, int pid,
 
 	f.proc = open(roots->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f.proc < 0)
-		return rs_error_errno(errno, "%s, which lists the processes", roots->proc);
+		return rs_error_errno(errno, "cannot open %s, which lists the processes",
+				      roots->proc);
 	if (!find_in_debugfs(&f, roots->debugfs))
 		err = find_in_proc(&f, roots->proc);
 	if (!err && f.no_memory)

@@ -17,33 +17,34 @@
 #endif
 
 /*
- * A program that gets a record r; nothing on kernels that do not know the record. It returns 1:
- * with 0 no user of perf would get the event (perf_trace_run_bpf_submit() in
+ * Defines a program that gets a record r, and is empty on kernels without the record. It returns 1,
+ * because 0 would hide the event from all users of perf (perf_trace_run_bpf_submit() in
  * kernel/events/core.c).
  */
 #define RS_PROGRAM(name, record)                                                                   \
-	static __always_inline void take_##name(const struct record *r);                           \
+	static __always_inline void run_##name(const struct record *r);                            \
 	SEC(RS_KVM_SECTION #name) int name(struct record *r)                                       \
 	{                                                                                          \
 		if (bpf_core_type_exists(struct record))                                           \
-			take_##name(r);                                                            \
+			run_##name(r);                                                             \
 		return 1;                                                                          \
 	}                                                                                          \
-	static __always_inline void take_##name(const struct record *r)
+	static __always_inline void run_##name(const struct record *r)
 
-/* A program that gets args. */
+/* Defines a program that gets args. */
 #define RS_SCHED(name)                                                                             \
-	static __always_inline void take_##name(const uint64_t *args);                             \
+	static __always_inline void run_##name(const uint64_t *args);                              \
 	SEC(RS_SCHED_SECTION #name) int name(uint64_t *args)                                       \
 	{                                                                                          \
-		take_##name(args);                                                                 \
+		run_##name(args);                                                                  \
 		return 0;                                                                          \
 	}                                                                                          \
-	static __always_inline void take_##name(const uint64_t *args)
+	static __always_inline void run_##name(const uint64_t *args)
 
 /* ---- around every program -------------------------------------------------------------------- */
 
-/* Where we are; false: nothing is to be done. After true comes leave(). */
+/* Fills in the CPU. Returns false if the program has nothing to do. If it returns true, the program
+ * must call leave(). */
 static __always_inline bool enter_cpu(struct here *here)
 {
 	if (!*(volatile uint32_t *)&control.gate)
@@ -64,7 +65,7 @@ static __always_inline void leave(const struct here *here)
 		ring_end(here);
 }
 
-/* The stamp; from here on a program that comes in between waits with its records. */
+/* Takes the stamp. From here on, a program that interrupts this one queues its records. */
 static __always_inline void stamp(struct here *here)
 {
 	if (config.rings)
@@ -78,7 +79,7 @@ static __always_inline bool enter(struct here *here, enum find find)
 	if (!enter_cpu(here) || !thread_here(here, find))
 		return false;
 	stamp(here);
-	if (config.latency && !here->slot->time.since) /* its first event */
+	if (config.latency && !here->slot->time.since) /* the thread's first event */
 		rs_vcpu_begin(&here->slot->time, here->now);
 	return true;
 }
@@ -88,14 +89,14 @@ static __always_inline bool enter(struct here *here, enum find find)
 /* An exit, of any instruction set of the host. */
 struct seen_exit {
 	uint32_t isa, code;
-	int32_t vcpu; /* -1: the record does not say */
+	int32_t vcpu; /* -1: not in the record */
 	uint64_t pc;
 };
 
 #define RS_GET(field)		(r->field)
 #define RS_GET_OR(field, other) RS_FIELD_OR(r->field, other)
 
-/* Puts the event of an exit, from the kernel's record r. */
+/* Writes the event of an exit, from the kernel's record r. */
 static __always_inline void exit_record(const struct here *here, const struct seen_exit *e,
 					const struct trace_event_raw_kvm_exit *r)
 {
@@ -115,7 +116,7 @@ static __always_inline void exit_record(const struct here *here, const struct se
 #undef RS_COPY_CODE
 }
 
-/* Becomes the current exit; the one before it is counted. */
+/* Counts the current exit, and makes this exit the current one. */
 static __always_inline void exit_is(struct here *here, uint32_t isa, uint32_t code, uint64_t rip)
 {
 	struct rs_kvm_slot *slot = here->slot;
@@ -142,8 +143,8 @@ static __always_inline void on_exit(const struct seen_exit *e,
 		return;
 	if (e->vcpu >= 0)
 		here.slot->vcpu = e->vcpu;
-	/* On SVM fastpath exits the cause tracepoint fires before kvm_exit, so a cause
-	 * stays, unless it is that of an exit that saw no entry. */
+	/* On SVM fastpath exits the cause tracepoint fires before kvm_exit, so the cause is kept,
+	 * unless it belongs to an exit without an entry. */
 	if (config.causes && here.slot->time.exit_at)
 		cause_forget(here.slot);
 	if (config.latency)
@@ -155,8 +156,8 @@ static __always_inline void on_exit(const struct seen_exit *e,
 	leave(&here);
 }
 
-/* The record is the host's, and so is the object: what a compiler makes of a choice between fields
- * at load time is a moved context pointer, which verifiers refuse. */
+/* Each host architecture has its own object, with the fields of its record. If a field were chosen
+ * at load time, the compiler would modify the context pointer, which verifiers reject. */
 RS_PROGRAM(kvm_exit, trace_event_raw_kvm_exit)
 {
 	struct seen_exit e = { .isa = RS_ISA_UNKNOWN };
@@ -173,7 +174,7 @@ RS_PROGRAM(kvm_exit, trace_event_raw_kvm_exit)
 	on_exit(&e, r);
 }
 
-/* The exit before this came out of a guest's guest. */
+/* Marks the current exit as one of a nested guest. */
 static __always_inline void on_nested_exit(uint32_t code, uint64_t rip)
 {
 	struct here here;
@@ -286,7 +287,7 @@ static __always_inline void on_entry(uint32_t vcpu, uint64_t rip)
 	}
 #include <ringside/event/isa.def>
 
-/* KVM_RUN returns. A negative errno stands for itself: it is no KVM_EXIT_ reason. */
+/* KVM_RUN returns. A negative errno is kept as the code, because it is not a KVM_EXIT_ reason. */
 static __always_inline void on_user_exit(uint32_t reason, int32_t errno_value)
 {
 	uint32_t code = errno_value < 0 ? (uint32_t)errno_value : reason;
@@ -316,7 +317,7 @@ RS_PROGRAM(kvm_userspace_exit, trace_event_raw_kvm_userspace_exit)
 	on_user_exit(r->reason, r->errno);
 }
 
-/* ns: since the halt began, polling and sleep. */
+/* ns: the time since the halt began, polling and sleep. */
 static __always_inline void on_wakeup(uint64_t ns, bool waited, bool valid)
 {
 	struct here here;

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes a filter's instructions into a BPF object, over the room that filter.bpf.h leaves. */
+/* Writes a filter's instructions into a BPF object, over the placeholders of filter.bpf.h. */
 #include "kvm/session.h"
 
 #include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct bpf_insn to_itself(void)
+static struct bpf_insn no_op(void)
 {
 	return (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X };
 }
 
-/* Finds the room by its mark and the instructions that follow it. Returns NULL if there is none. */
+/* Finds the room by its mark and the instructions that follow it. Returns NULL if the object has no
+ * such room, or several. */
 static struct bpf_insn *room_in(void *elf, size_t bytes)
 {
 	const struct bpf_insn begins[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = RS_KVM_FILTER_MARK },
 		{ .code = BPF_JMP | BPF_JNE | BPF_K, .off = RS_KVM_FILTER_ROOM },
-		to_itself(),
+		no_op(),
 	};
 	size_t room = RS_FILTER_INSNS * sizeof(struct bpf_insn);
 	uint8_t *at = elf, *end = at + bytes, *found = NULL;
@@ -37,7 +38,8 @@ static struct bpf_insn *room_in(void *elf, size_t bytes)
 	return (void *)found;
 }
 
-/* Jumps over the rest of the room, which the verifier then removes as unreachable. */
+/* Copies the filter, followed by a jump over the rest of the room, which the verifier then removes
+ * as unreachable. */
 static void fill(struct bpf_insn *room, const struct rs_filter *filter)
 {
 	uint32_t n = filter->n, left = RS_FILTER_INSNS - RS_FILTER_TAIL - n;
@@ -48,7 +50,7 @@ static void fill(struct bpf_insn *room, const struct rs_filter *filter)
 				       .dst_reg = 1,
 				       .off = (int16_t)left };
 	while (left--)
-		room[n++] = to_itself();
+		room[n++] = no_op();
 	room[n] = (struct bpf_insn){ .code = BPF_JMP | BPF_EXIT };
 }
 
@@ -59,8 +61,7 @@ struct rs_error *rs_kvm_filter_in(const void *elf, size_t bytes, const struct rs
 	void *copy;
 
 	if (filter->n > RS_FILTER_INSNS - RS_FILTER_TAIL)
-		return rs_error_create(RS_FAILED,
-				       "a filter of %u instructions: there is room for %u",
+		return rs_error_create(RS_FAILED, "the filter has %u instructions; at most %u fit",
 				       filter->n, RS_FILTER_INSNS - RS_FILTER_TAIL);
 	copy = malloc(bytes);
 	if (!copy)

@@ -1,42 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the BPF programs need of the kernel: the constants of linux/bpf.h, and of its structures the
- * fields that are read, found in the running kernel's BTF by name when the programs are loaded. So
- * nothing here depends on the kernel that builds, and a field that a kernel lacks is asked for with
- * bpf_core_field_exists() first.
+ * The BPF programs' view of the kernel: the fields that the programs read of kernel structures.
+ * libbpf finds the fields by name in the running kernel's BTF when it loads the programs, so
+ * nothing here depends on the kernel of the build machine. A field that some kernels lack is read
+ * only after a check by bpf_core_field_exists().
  *
- * Records are those of Linux 6.18; what came when is said beside it. `___name` is another layout of
- * the same record (libbpf ignores what follows the three underscores).
+ * Records are those of Linux 6.18. Comments give the version that added a field. `___name` is
+ * another layout of the same record (libbpf ignores what follows the three underscores).
  */
 #ifndef RS_KVM_KERNEL_BPF_H
 #define RS_KVM_KERNEL_BPF_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-typedef uint8_t __u8;
-typedef uint16_t __u16;
-typedef uint32_t __u32;
-typedef uint64_t __u64;
-typedef int32_t __s32;
-typedef int64_t __s64;
-typedef uint16_t __be16;
-typedef uint32_t __be32;
-typedef uint32_t __wsum;
-
-/* linux/bpf.h */
-enum {
-	BPF_MAP_TYPE_HASH = 1,
-	BPF_MAP_TYPE_ARRAY = 2,
-	BPF_MAP_TYPE_QUEUE = 22,
-};
-enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
-enum { BPF_F_MMAPABLE = 1u << 10 };
-
-#include <bpf/bpf_helpers.h>
-
-#include <bpf/bpf_core_read.h>
+#include "kvm/types.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -180,14 +155,10 @@ struct task_struct___5_13 {
 
 #define PF_KTHREAD 0x00200000 /* linux/sched.h; the same since 2.6 */
 
-/* The value of a 32-bit field where the record has it, else another. */
+/* The value of a 32-bit field if the record has it, else another value. */
 #define RS_FIELD_OR(field, other) (bpf_core_field_exists(field) ? (field) : (other))
 
-/* Keeps the compiler from knowing how a value came about: the verifier looks at the same register
- * when it is checked and when it is used. */
-#define RS_OPAQUE(value) __asm__ volatile("" : "+r"(value))
-
-/* Keeps the order of memory accesses as written. That is all x86 needs. */
+/* Keeps the order of memory accesses in the program, which suffices on x86. */
 #define RS_ORDER() __asm__ volatile("" ::: "memory")
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Loads and attaches a session's BPF object. Programs and fields that the kernel lacks are left out
- * if the session can do without them. For a missing requirement the error names it and its remedy.
+ * if the session can do without them. The error of a missing requirement names the requirement and
+ * its remedy.
  */
 #include "kvm/session.h"
 
@@ -13,8 +14,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kvm/bpf_said.h"
-#include "kvm/exits.skel.h" /* knows the types above */
+#include "kvm/bpf_log.h"
+#include "kvm/bpf_object.h"
+#include "kvm/exits.skel.h" /* needs the types above */
+
+static const char object_name[] = "ringside_kvm";
 
 /* The uses of a program. A session loads the programs that share a use with it. */
 #define FOR_EXITS  (1u << 0) /* counting kvm_exit */
@@ -25,10 +29,10 @@
 #define FOR_ALL	   (~0u)
 
 static const struct program {
-	const char *name; /* the tracepoint's, and the program's */
+	const char *name; /* the name of the tracepoint and of the program */
 	const char *system;
 	uint32_t wanted;
-	uint32_t needed; /* a session that does this fails without */
+	uint32_t needed; /* uses for which a session fails without the program */
 } programs[] = {
 	{ "kvm_exit", "kvm", FOR_EXITS | FOR_TIME | FOR_EVENTS, FOR_EXITS },
 	{ "kvm_nested_vmexit", "kvm", FOR_EXITS | FOR_EVENTS, 0 },
@@ -65,7 +69,7 @@ static uint32_t purpose(const struct rs_kvm_config *config)
 	       (config->causes ? FOR_CAUSES : 0) | (config->events ? FOR_EVENTS : 0);
 }
 
-/* ---- what the machine has -------------------------------------------------------------------- */
+/* ---- requirements ---------------------------------------------------------------------------- */
 
 static const char *const tracefs[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 
@@ -86,29 +90,15 @@ static bool has_tracepoint(const struct program *program)
 	char path[128];
 
 	if (strcmp(program->system, "kvm"))
-		return true; /* through BTF, which the kernel itself checks */
+		return true; /* attached through BTF, which the kernel checks */
 	snprintf(path, sizeof(path), "%s/%s/id", program->system, program->name);
 	return tracefs_has(path);
 }
 
-#define CHECKS_MAX 32
-
-/* What a session can't do without whatever it does, in the order that is the most telling. */
-static struct rs_error *check_machine(void)
-{
-	struct rs_kvm_check checks[CHECKS_MAX];
-	uint32_t n = rs_kvm_checks(checks, CHECKS_MAX);
-
-	for (uint32_t i = 0; i < n; i++)
-		if (!checks[i].met)
-			return rs_error_create(RS_FAILED, "%s: %s", checks[i].missing,
-					       checks[i].remedy);
-	return NULL;
-}
-
 /*
- * Where sched_switch has the state of the thread that leaves: fa2c3254d7cf (5.18) put it second,
- * 9c2136be0878 (5.19) last. The tracepoint's BTF says; argument 0 there is the probe's own data.
+ * Returns the index of sched_switch's argument with the state of the thread that leaves, or 0 if it
+ * has none: fa2c3254d7cf (5.18) added it as the second argument, 9c2136be0878 (5.19) made it the
+ * last. The source is the tracepoint's BTF, whose parameter 0 is the probe's own data.
  */
 static uint32_t switch_state(void)
 {
@@ -169,22 +159,23 @@ static struct rs_error *size_maps(const struct rs_kvm_session *s, struct bpf_obj
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		map = bpf_object__find_map_by_name(object, sizes[i].name);
 		if (!map || bpf_map__set_max_entries(map, sizes[i].n))
-			return rs_error_create(RS_FAILED, "the BPF object's map %s can't be sized",
+			return rs_error_create(RS_FAILED,
+					       "cannot set the size of the BPF object's map %s",
 					       sizes[i].name);
 	}
 	map = bpf_object__find_map_by_name(object, "rings");
 	if (bpf_map__set_value_size(map, s->ring_bytes))
-		return rs_error_create(RS_FAILED, "the rings can't be of %u bytes", s->ring_bytes);
+		return rs_error_create(RS_FAILED, "cannot set the rings' size to %u bytes",
+				       s->ring_bytes);
 	map = bpf_object__find_map_by_name(object, "sums");
 	if (bpf_map__set_key_size(map, (RS_FILTER_KEY_HEAD + s->n_keys) * 8))
-		return rs_error_create(RS_FAILED, "the sums can't be of %u keys", s->n_keys);
-	map = bpf_object__find_map_by_name(object, ".rodata.config");
-	if (!map || bpf_map__set_initial_value(map, &s->config, sizeof(s->config)))
-		return rs_error_create(RS_FAILED, "the BPF object's settings can't be set");
-	return NULL;
+		return rs_error_create(RS_FAILED, "cannot set the sums' keys to %u words",
+				       s->n_keys);
+	return rs_bpf_set_config(object, &s->config, sizeof(s->config));
 }
 
-/* Those that the session has no use for, or the kernel lacks, are not loaded. */
+/* Selects the programs to load: those that the session uses and whose tracepoints the kernel
+ * has. */
 static struct rs_error *choose_programs(const struct rs_kvm_session *s, struct bpf_object *object)
 {
 	uint32_t purposes = purpose(&s->config);
@@ -207,26 +198,6 @@ static struct rs_error *choose_programs(const struct rs_kvm_session *s, struct b
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
-static struct rs_error *map_one(const struct bpf_object *object, const char *name,
-				struct rs_kvm_mapped *mapped)
-{
-	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes;
-	void *mem;
-
-	if (!map)
-		return rs_error_create(RS_FAILED, "the BPF object has no map %s", name);
-	mapped->stride = (bpf_map__value_size(map) + 7) & ~7u;
-	mapped->n = bpf_map__max_entries(map);
-	bytes = ((size_t)mapped->stride * mapped->n + page - 1) & ~(page - 1);
-	mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (mem == MAP_FAILED)
-		return rs_error_errno(errno, "mapping the BPF array %s", name);
-	mapped->mem = mem;
-	mapped->bytes = bytes;
-	return NULL;
-}
-
 static struct rs_error *map_all(struct rs_kvm_session *s)
 {
 	const struct {
@@ -240,18 +211,18 @@ static struct rs_error *map_all(struct rs_kvm_session *s)
 	struct rs_error *err = NULL;
 
 	for (size_t i = 0; !err && i < sizeof(maps) / sizeof(maps[0]); i++)
-		err = map_one(s->object, maps[i].name, maps[i].to);
+		err = rs_bpf_map(s->object, maps[i].name, maps[i].to);
 	return err;
 }
 
-/* Puts first, first + 1, ... into a queue of what is free. */
+/* Fills a queue of free numbers with 1 to n. */
 static struct rs_error *fill(struct rs_kvm_session *s, const char *name, uint32_t n)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(s->object, name);
 
 	for (uint32_t i = 1; i <= n; i++)
 		if (bpf_map_update_elem(bpf_map__fd(map), NULL, &i, BPF_ANY))
-			return rs_error_errno(errno, "filling the BPF queue %s", name);
+			return rs_error_errno(errno, "cannot fill the BPF queue %s", name);
 	return NULL;
 }
 
@@ -270,19 +241,19 @@ static struct rs_error *init_maps(struct rs_kvm_session *s)
 		return err;
 	rs_kvm_slot(s, RS_KVM_NO_SLOT)->id = ~UINT64_C(0);
 	control = (void *)s->control.mem;
-	control->epoch = 1; /* an unused cell's is 0 */
+	control->epoch = 1; /* 0 marks an unused cell */
 	for (uint32_t i = 0; s->config.rings && i < s->n_cpus; i++) {
 		enum rs_sbuf_status status =
 			rs_sbuf_create(rs_kvm_element(&s->rings, i), s->ring_bytes, RS_SLOT_BYTES);
 
 		if (status != RS_SBUF_OK)
-			return rs_error_create(RS_FAILED, "a ring of %u bytes: %s", s->ring_bytes,
-					       rs_sbuf_status_text(status));
+			return rs_error_create(RS_FAILED, "cannot create a ring of %u bytes: %s",
+					       s->ring_bytes, rs_sbuf_status_text(status));
 	}
 	return NULL;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static struct rs_error *attach(struct rs_kvm_session *s)
 {
@@ -296,20 +267,10 @@ static struct rs_error *attach(struct rs_kvm_session *s)
 		s->links[i] = bpf_program__attach(program);
 		if (s->links[i])
 			continue;
-		snprintf(what, sizeof(what), "attaching to the tracepoint %s:%s",
+		snprintf(what, sizeof(what), "cannot attach to the tracepoint %s:%s",
 			 programs[i].system, programs[i].name);
-		return rs_bpf_failed(errno, what);
+		return rs_bpf_log_error(errno, what);
 	}
-	return NULL;
-}
-
-static struct rs_error *open_object(const void *elf, size_t bytes, struct bpf_object **object)
-{
-	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "ringside_kvm");
-
-	*object = bpf_object__open_mem(elf, bytes, &options);
-	if (!*object)
-		return rs_bpf_failed(errno, "reading the BPF object");
 	return NULL;
 }
 
@@ -321,7 +282,7 @@ static const void *elf_of(const struct rs_kvm_image *image, size_t *bytes)
 	return image->elf;
 }
 
-/* The maps are made, whose programs come later. */
+/* Disables all programs, so that loading creates only the maps. */
 static void leave_programs(struct bpf_object *object)
 {
 	struct bpf_program *program;
@@ -332,14 +293,14 @@ static void leave_programs(struct bpf_object *object)
 static struct rs_error *load(struct rs_kvm_session *s, const struct rs_kvm_image *image)
 {
 	bool bodies = image && image->bodies;
-	struct rs_error *err = bodies ? NULL : check_machine();
+	struct rs_error *err = bodies ? NULL : rs_kvm_unmet(true);
 	size_t bytes;
 	const void *elf = elf_of(image, &bytes);
 	int status;
 
 	s->config.switch_state = switch_state();
 	if (!err)
-		err = open_object(elf, bytes, &s->object);
+		err = rs_bpf_open(elf, bytes, object_name, &s->object);
 	if (!err && !bodies)
 		err = choose_programs(s, s->object);
 	if (!err)
@@ -352,7 +313,7 @@ static struct rs_error *load(struct rs_kvm_session *s, const struct rs_kvm_image
 		s->programs = s->object;
 	status = bpf_object__load(s->object);
 	if (status)
-		return rs_bpf_failed(-status, "loading the BPF programs");
+		return rs_bpf_log_error(-status, "cannot load the BPF programs");
 	err = init_maps(s);
 	if (!err && !bodies && !s->later)
 		err = attach(s);
@@ -361,7 +322,7 @@ static struct rs_error *load(struct rs_kvm_session *s, const struct rs_kvm_image
 
 struct rs_error *rs_kvm_load(struct rs_kvm_session *s, const struct rs_kvm_image *image)
 {
-	libbpf_print_fn_t before = rs_bpf_listen();
+	libbpf_print_fn_t before = rs_bpf_log_begin();
 	struct rs_error *err;
 
 	err = load(s, image);
@@ -369,14 +330,14 @@ struct rs_error *rs_kvm_load(struct rs_kvm_session *s, const struct rs_kvm_image
 	return err;
 }
 
-/* ---- programs that come later ---------------------------------------------------------------- */
+/* ---- later programs -------------------------------------------------------------------------- */
 
 static bool is_of_filter(const char *map)
 {
 	return strstr(map, ".rodata") || !strcmp(map, "sums") || !strcmp(map, "nears");
 }
 
-/* The maps are those that are there, but for the settings, and the sums of a filter. */
+/* Reuses the session's maps, except the settings and the sums of a filter. */
 static struct rs_error *share_maps(const struct rs_kvm_session *s, struct bpf_object *object)
 {
 	struct bpf_map *map;
@@ -389,7 +350,7 @@ static struct rs_error *share_maps(const struct rs_kvm_session *s, struct bpf_ob
 		if (is_of_filter(name))
 			continue;
 		if (!there || bpf_map__reuse_fd(map, bpf_map__fd(there)))
-			return rs_bpf_failed(errno, "sharing a BPF map");
+			return rs_bpf_log_error(errno, "cannot share a BPF map");
 	}
 	return NULL;
 }
@@ -397,7 +358,7 @@ static struct rs_error *share_maps(const struct rs_kvm_session *s, struct bpf_ob
 static struct rs_error *load_programs(struct rs_kvm_session *s, const void *elf, size_t bytes,
 				      bool bodies)
 {
-	struct rs_error *err = open_object(elf, bytes, &s->programs);
+	struct rs_error *err = rs_bpf_open(elf, bytes, object_name, &s->programs);
 	int status;
 
 	if (!err && !bodies)
@@ -410,8 +371,8 @@ static struct rs_error *load_programs(struct rs_kvm_session *s, const void *elf,
 		return err;
 	status = bpf_object__load(s->programs);
 	if (status)
-		return rs_bpf_failed(-status, "loading the BPF programs");
-	err = s->config.near ? map_one(s->programs, "nears", &s->nears) : NULL;
+		return rs_bpf_log_error(-status, "cannot load the BPF programs");
+	err = s->config.near ? rs_bpf_map(s->programs, "nears", &s->nears) : NULL;
 	return err || bodies ? err : attach(s);
 }
 
@@ -420,7 +381,7 @@ static void unload_programs(struct rs_kvm_session *s);
 struct rs_error *rs_kvm_load_programs(struct rs_kvm_session *s, const struct rs_kvm_image *image,
 				      const struct rs_filter *filter)
 {
-	libbpf_print_fn_t before = rs_bpf_listen();
+	libbpf_print_fn_t before = rs_bpf_log_begin();
 	bool bodies = image && image->bodies;
 	struct rs_error *err = NULL;
 	void *with = NULL;
@@ -438,16 +399,9 @@ struct rs_error *rs_kvm_load_programs(struct rs_kvm_session *s, const struct rs_
 	return err;
 }
 
-static void unmap(struct rs_kvm_mapped *mapped)
-{
-	if (mapped->mem)
-		munmap(mapped->mem, mapped->bytes);
-	mapped->mem = NULL;
-}
-
 static void unload_programs(struct rs_kvm_session *s)
 {
-	unmap(&s->nears);
+	rs_bpf_unmap(&s->nears);
 	for (size_t i = 0; i < N_PROGRAMS; i++) {
 		bpf_link__destroy(s->links[i]);
 		s->links[i] = NULL;
@@ -460,12 +414,12 @@ static void unload_programs(struct rs_kvm_session *s)
 void rs_kvm_unload(struct rs_kvm_session *s)
 {
 	unload_programs(s);
-	unmap(&s->control);
-	unmap(&s->slots);
-	unmap(&s->cells);
-	unmap(&s->hists);
-	unmap(&s->causes);
-	unmap(&s->cpus);
-	unmap(&s->rings);
+	rs_bpf_unmap(&s->control);
+	rs_bpf_unmap(&s->slots);
+	rs_bpf_unmap(&s->cells);
+	rs_bpf_unmap(&s->hists);
+	rs_bpf_unmap(&s->causes);
+	rs_bpf_unmap(&s->cpus);
+	rs_bpf_unmap(&s->rings);
 	bpf_object__close(s->object);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks the requirements of KVM's tracepoints and BPF on this machine, the most specific first: an
- * error names the first that is not met. The checks change nothing.
+ * Checks the requirements of KVM's tracepoints and BPF on this machine, the most specific first. An
+ * error names the first requirement that is not met. The checks change nothing.
  */
 #include "kvm/kvm.h"
 
@@ -25,12 +25,14 @@ static const char *const tracing[] = { "/sys/kernel/tracing", "/sys/kernel/debug
 static const char kernel_btf[] = "/sys/kernel/btf/vmlinux", kvm_btf[] = "/sys/kernel/btf/kvm";
 static const char kvm_device[] = "/dev/kvm";
 
-/* One requirement: NULL when it is met, else what is missing, in words of its own. */
+/* A requirement. missing() returns NULL if it is met, else a description of what is missing, which
+ * may be in `text`. */
 struct requirement {
 	const char *what;
 	const char *(*missing)(char *text, size_t size);
 	const char *remedy;
-	const char *after[2]; /* those that must be met before this can be told; may be NULL */
+	const char *after[2]; /* requirements on which this check depends; may be NULL */
+	bool of_tracepoints;  /* only what reads tracepoints needs it */
 };
 
 static bool there(const char *path)
@@ -77,10 +79,10 @@ static const char *no_kernel(char *text, size_t size)
 	int major = 0, minor = 0;
 
 	if (uname(&name) || sscanf(name.release, "%d.%d", &major, &minor) != 2)
-		return "the kernel does not say its version";
+		return "the kernel has no readable version";
 	if (major > KERNEL_MAJOR || (major == KERNEL_MAJOR && minor >= KERNEL_MINOR))
 		return NULL;
-	snprintf(text, size, "the kernel is Linux %d.%d; it takes %d.%d", major, minor,
+	snprintf(text, size, "the kernel is Linux %d.%d; Linux %d.%d is needed", major, minor,
 		 KERNEL_MAJOR, KERNEL_MINOR);
 	return text;
 }
@@ -93,7 +95,7 @@ static const char *no_btf(char *text, size_t size)
 	return text;
 }
 
-/* Where tracefs is; NULL: nowhere, or not for us. */
+/* Returns the mount point of tracefs, or NULL if it is not mounted or not accessible. */
 static const char *tracing_folder(void)
 {
 	char path[128];
@@ -114,9 +116,9 @@ static const char *no_tracefs(char *text, size_t size)
 		return "this kernel has no tracefs";
 	if (access(tracing[0], X_OK) && errno == EACCES)
 		snprintf(text, size,
-			 "%s is not readable for user %u (mount -o "
+			 "user %u cannot read %s (mount -o "
 			 "remount,gid=GROUP,mode=750 %s lets a group)",
-			 tracing[0], (unsigned int)geteuid(), tracing[0]);
+			 (unsigned int)geteuid(), tracing[0], tracing[0]);
 	else
 		snprintf(text, size, "tracefs is not mounted at %s", tracing[0]);
 	return text;
@@ -150,7 +152,7 @@ static const char *no_sched_switch(char *text, size_t size)
 	return no_tracepoint("sched", "sched_switch", text, size);
 }
 
-/* Of a record that nobody describes, a program could read nothing, and would count nothing. */
+/* Checks for BTF of KVM's records. Without it, a program can read no record, and counts nothing. */
 static const char *no_kvm_btf(char *text, size_t size)
 {
 	struct btf *btf;
@@ -171,13 +173,13 @@ static const char *no_kvm_btf(char *text, size_t size)
 
 static const char *no_bpf(char *text, size_t size)
 {
-	/* Loads a program of two instructions, and lets it go. */
+	/* Loads a program of two instructions, and unloads it. */
 	int has = libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACEPOINT, NULL);
 
 	if (has == 1)
 		return NULL;
 	if (has < 0)
-		snprintf(text, size, "BPF can't be asked: %s", strerror(-has));
+		snprintf(text, size, "cannot probe BPF: %s", strerror(-has));
 	else
 		snprintf(text, size, "the kernel does not load BPF programs for tracepoints");
 	return text;
@@ -189,36 +191,42 @@ static const char btf[] = "kernel BTF", kvm_exit[] = "tracepoint kvm:kvm_exit";
 static const struct requirement requirements[] = {
 	{ rights,
 	  no_rights,
-	  "run it as root (sudo), or with those two alone: setpriv --inh-caps +bpf,+perfmon "
+	  "run it as root (sudo), or with only these two: setpriv --inh-caps +bpf,+perfmon "
 	  "--ambient-caps +bpf,+perfmon",
-	  { NULL } },
-	{ "Linux 5.11", no_kernel, "boot a newer kernel", { NULL } },
-	{ "KVM", no_kvm, "load the module kvm_intel or kvm_amd (modprobe)", { NULL } },
-	{ btf, no_btf, "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF", { NULL } },
+	  { NULL },
+	  false },
+	{ "Linux 5.11", no_kernel, "boot a newer kernel", { NULL }, false },
+	{ "KVM", no_kvm, "load the module kvm_intel or kvm_amd (modprobe)", { NULL }, false },
+	{ btf, no_btf, "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF", { NULL }, false },
 	{ tracefs,
 	  no_tracefs,
 	  "mount it: mount -t tracefs tracefs /sys/kernel/tracing",
-	  { rights } },
-	{ kvm_exit, no_kvm_exit, "load the module kvm (modprobe kvm)", { tracefs } },
+	  { rights },
+	  true },
+	{ kvm_exit, no_kvm_exit, "load the module kvm (modprobe kvm)", { tracefs }, true },
 	{ "tracepoint kvm:kvm_userspace_exit",
 	  no_user_exit,
 	  "load the module kvm (modprobe kvm)",
-	  { tracefs } },
+	  { tracefs },
+	  true },
 	{ "tracepoint sched:sched_switch",
 	  no_sched_switch,
 	  "boot a kernel that is built with CONFIG_TRACEPOINTS and CONFIG_FTRACE",
-	  { tracefs } },
+	  { tracefs },
+	  true },
 	{ "KVM's BTF",
 	  no_kvm_btf,
 	  "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF_MODULES",
-	  { btf, kvm_exit } },
+	  { btf, kvm_exit },
+	  false },
 	{ "BPF",
 	  no_bpf,
 	  "boot a kernel with CONFIG_BPF_SYSCALL, and without lockdown=confidentiality",
-	  { rights } },
+	  { rights },
+	  false },
 };
 
-/* Whether that one is among the checks made so far, and not met. */
+/* Returns whether a requirement is among the checks made so far, and is not met. */
 static bool is_unmet(const struct rs_kvm_check *checks, uint32_t n, const char *what)
 {
 	for (uint32_t i = 0; what && i < n; i++) {
@@ -228,7 +236,7 @@ static bool is_unmet(const struct rs_kvm_check *checks, uint32_t n, const char *
 	return false;
 }
 
-/* The first of those that one comes after which is not met; NULL: none. */
+/* Returns the first unmet requirement on which a check depends, or NULL. */
 static const char *unmet_before(const struct requirement *r, const struct rs_kvm_check *checks,
 				uint32_t n)
 {
@@ -263,6 +271,19 @@ uint32_t rs_kvm_checks(struct rs_kvm_check *checks, uint32_t max)
 		}
 	}
 	return n;
+}
+
+struct rs_error *rs_kvm_unmet(bool tracepoints)
+{
+	struct rs_kvm_check checks[sizeof(requirements) / sizeof(requirements[0])];
+	uint32_t n = rs_kvm_checks(checks, sizeof(checks) / sizeof(checks[0]));
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!checks[i].met && (tracepoints || !requirements[i].of_tracepoints))
+			return rs_error_create(RS_FAILED, "%s: %s", checks[i].missing,
+					       checks[i].remedy);
+	}
+	return NULL;
 }
 
 bool rs_kvm_only_user_exits(void)

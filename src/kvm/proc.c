@@ -18,7 +18,7 @@
 #define STATUS_BYTES	4096u
 #define COMM_BYTES	64u
 #define LINK_BYTES	512u	   /* a memfd's name has up to 249 */
-#define ARGUMENTS_BYTES (1u << 20) /* of a process's; QEMU's -name stands far before */
+#define ARGUMENTS_BYTES (1u << 20) /* of a process's arguments; QEMU's -name comes long before */
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ bool rs_kvm_number(const char *text, int *number)
 	return true;
 }
 
-/* What a name's text begins with and ends with, a number between them. */
+/* Parses the number between a prefix and a suffix. Returns false if the text has another form. */
 static bool number_between(const char *text, const char *before, const char *behind, int *number)
 {
 	char digits[16];
@@ -79,8 +79,8 @@ bool rs_kvm_vcpu_of_link(const char *link, int *vcpu)
 	return number_between(link, "anon_inode:kvm-vcpu:", "", vcpu);
 }
 
-/* "16 0x5 0xae80 ... SP PC" (proc_pid_syscall() in fs/proc/base.c). A worker of the kernel's has
- * a copy of its maker's registers, but no stack in user space. */
+/* "16 0x5 0xae80 ... SP PC" (proc_pid_syscall() in fs/proc/base.c). A kernel worker has a copy of
+ * its creator's registers, but no stack in user space. */
 bool rs_kvm_fd_of_syscall(const char *text, int *fd)
 {
 	unsigned long long number, file, request, sp;
@@ -93,7 +93,7 @@ bool rs_kvm_fd_of_syscall(const char *text, int *fd)
 	return true;
 }
 
-/* "0 0 0" is what a kernel without CONFIG_SCHED_INFO says; a thread that is there has run. */
+/* A kernel without CONFIG_SCHED_INFO prints "0 0 0". Otherwise an existing thread has run. */
 bool rs_kvm_schedstat_of(const char *text, uint64_t *run_ns, uint64_t *wait_ns)
 {
 	unsigned long long run, wait;
@@ -107,8 +107,8 @@ bool rs_kvm_schedstat_of(const char *text, uint64_t *run_ns, uint64_t *wait_ns)
 
 /* ---- a VM's name ---------------------------------------------------------------------------- */
 
-/* Copies len bytes, as many as there is room for, whole sequences, nothing that is not printable.
- * False: there was nothing. */
+/* Copies up to len bytes, in whole UTF-8 sequences, as far as they fit. Each other byte becomes
+ * '?'. Returns false if the name is empty. */
 static bool name_put(const char *text, size_t len, char vm[RS_KVM_VM_MAX])
 {
 	size_t at = 0;
@@ -132,8 +132,8 @@ static bool name_put(const char *text, size_t len, char vm[RS_KVM_VM_MAX])
 }
 
 /*
- * QEMU's value of -name (util/qemu-option.c): NAME or guest=NAME first or later, among KEY=VALUE
- * parts with commas between; a comma in a value is doubled.
+ * Parses the value of QEMU's -name (util/qemu-option.c): KEY=VALUE parts separated by commas, among
+ * them NAME as the first part, or guest=NAME. A comma in a value is doubled.
  */
 static bool name_of_qemu(const char *text, char vm[RS_KVM_VM_MAX])
 {
@@ -174,11 +174,11 @@ static const struct name_option {
 	bool (*value)(const char *text, char vm[RS_KVM_VM_MAX]);
 } name_options[] = {
 	{ "-name", name_of_qemu },  /* QEMU, and so libvirt */
-	{ "--name", name_of_qemu }, /* the same; kvmtool's has no commas */
+	{ "--name", name_of_qemu }, /* the same; kvmtool's value has no commas */
 	{ "--id", name_plain },	    /* Firecracker */
 };
 
-/* The argument behind the one at text, NULL when there is none. */
+/* Returns the argument after the one at text, or NULL at the end. */
 static const char *argument_next(const char *text, const char *end)
 {
 	const char *nul = memchr(text, '\0', (size_t)(end - text));
@@ -186,13 +186,13 @@ static const char *argument_next(const char *text, const char *end)
 	return nul && nul + 1 < end ? nul + 1 : NULL;
 }
 
-/* The last one counts, as for QEMU itself. */
+/* The last option takes precedence, as in QEMU. */
 bool rs_kvm_name_of_arguments(const char *text, size_t bytes, char vm[RS_KVM_VM_MAX])
 {
 	const char *end = text + bytes;
 	bool found = false;
 
-	if (!bytes || end[-1]) /* cut, or a title that the process has put there */
+	if (!bytes || end[-1]) /* cut, or replaced by a title that the process has set */
 		return false;
 	for (const char *at = text; at; at = argument_next(at, end)) {
 		const char *value = argument_next(at, end);
@@ -206,8 +206,8 @@ bool rs_kvm_name_of_arguments(const char *text, size_t bytes, char vm[RS_KVM_VM_
 	return found;
 }
 
-/* A memfd's link is its name, with this before and that behind (memfd_create() in mm/memfd.c makes
- * the one, d_path() in fs/d_path.c adds the other, for the file is in no folder). */
+/* A memfd's link is its name with a prefix and a suffix. memfd_create() in mm/memfd.c adds the
+ * prefix. d_path() in fs/d_path.c adds the suffix, because the file has no directory entry. */
 bool rs_kvm_name_of_link(const char *link, char vm[RS_KVM_VM_MAX])
 {
 	static const char before[] = "/memfd:" RS_KVM_NAME_MEMFD, behind[] = " (deleted)";
@@ -222,7 +222,7 @@ bool rs_kvm_name_of_link(const char *link, char vm[RS_KVM_VM_MAX])
 
 char rs_kvm_state_of(const char *text)
 {
-	const char *end = strrchr(text, ')'); /* what follows the name has none */
+	const char *end = strrchr(text, ')'); /* the text after the name has no ')' */
 
 	return end && end[1] == ' ' ? end[2] : '\0';
 }
@@ -254,7 +254,7 @@ long rs_kvm_read(int at, const char *path, char *text, size_t size)
 	return (long)used;
 }
 
-/* The line "Tgid:"; the name, in the line before, has its newlines escaped. */
+/* Reads the line "Tgid:". The name, in a line before it, has its newlines escaped. */
 int rs_kvm_process_of(int proc, int tid)
 {
 	char path[32], text[STATUS_BYTES];
@@ -268,7 +268,8 @@ int rs_kvm_process_of(int proc, int tid)
 	return line && sscanf(line, "\nTgid:\t%d", &pid) == 1 && pid > 0 ? pid : 0;
 }
 
-/* False: it holds none that names a VM, or its descriptors are not for us to see. */
+/* Returns false if the process holds no memfd that names a VM, or access to its descriptors is
+ * denied. */
 static bool name_of_memfd(int proc, int pid, char vm[RS_KVM_VM_MAX])
 {
 	char path[32], link[LINK_BYTES];
@@ -294,7 +295,7 @@ static bool name_of_memfd(int proc, int pid, char vm[RS_KVM_VM_MAX])
 	return found;
 }
 
-/* False: there is no such process, or it has no name. */
+/* Returns false if the process does not exist, or has no name. */
 static bool name_of_comm(int proc, int pid, char vm[RS_KVM_VM_MAX])
 {
 	char path[32], comm[COMM_BYTES];
@@ -320,7 +321,7 @@ void rs_kvm_vm_name_in(int proc, int pid, char vm[RS_KVM_VM_MAX])
 	snprintf(path, sizeof(path), "%d/cmdline", pid);
 	len = arguments ? rs_kvm_read(proc, path, arguments, ARGUMENTS_BYTES) : -1;
 	if (len > 0) {
-		/* What is longer is cut at its last whole argument. */
+		/* A longer text is cut after its last whole argument. */
 		while (len && arguments[len - 1])
 			len--;
 		found = rs_kvm_name_of_arguments(arguments, (size_t)len, vm);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The producing side of each CPU's ring, in BPF: the protocol of ringside/sbuf.h, the records of
- * ringside/record.h. A full ring refuses and counts; when there is room again, a record of
- * the loss comes first. Filler ends a lap that would split a record.
+ * ringside/record.h. A full ring refuses records and counts them. When it has room again, a record
+ * of the loss comes first. Filler ends a lap that would split a record.
  *
- * Programs of ours on one CPU do not interrupt each other, but for sched_wakeup, which comes in
- * interrupts too. So a program says that it is `busy` before it takes its stamp; a record that
- * comes meanwhile waits in `pending`, and is put when the program is done: stamps in a ring never
- * go back, and nothing is claimed twice.
+ * The programs on one CPU do not interrupt each other, except the one on sched_wakeup, which fires
+ * in interrupts, too. So a program sets `busy` before it takes its stamp. A record that arrives
+ * while `busy` is set waits in `pending`, and is written when the program ends. So stamps in a ring
+ * never go back, and no slot is claimed twice.
  */
 #ifndef RS_KVM_RING_BPF_H
 #define RS_KVM_RING_BPF_H
 
 #include "kvm/sums.bpf.h"
 
-#define RS_RING_RECORD_SLOTS_MAX 3u /* of ours; held by the put */
+#define RS_RING_RECORD_SLOTS_MAX 3u /* of the largest record here; ring_put() checks it */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(uint32_t));
-	__uint(value_size, 4096); /* the session sets it, and config.ring_size */
+	__uint(value_size, 4096); /* the session sets this size, and config.ring_size */
 } rings SEC(".maps");
 
-/* A record as it is in the ring, on the stack. */
+/* A record on the stack, in the ring's layout. */
 #define RS_RING_RECORD(symbol)                                                                     \
 	union {                                                                                    \
 		struct {                                                                           \
@@ -35,18 +35,19 @@ struct {
 			       RS_SLOT_BYTES / 8];                                                 \
 	}
 
-/* Publishes. Pairs with the consumer's acquire of tail. */
+/* Publishes records. Pairs with the consumer's acquire of tail. */
 static __always_inline void ring_publish(struct rs_sbuf *ring, uint32_t tail)
 {
 #if defined(RS_HOST_x86_64)
-	RS_ORDER(); /* stores are seen in order */
+	RS_ORDER(); /* other CPUs observe stores in order */
 	*(volatile uint32_t *)&ring->tail = tail;
 #else
-	__sync_lock_test_and_set(&ring->tail, tail); /* a full barrier; arm64's JIT: 5.18 */
+	__sync_lock_test_and_set(&ring->tail, tail); /* a full barrier; arm64's JIT: since 5.18 */
 #endif
 }
 
-/* n is a constant. at was checked against the ring's end; the verifier wants to see it. */
+/* Writes n words, a constant number. The caller has checked `at` against the ring's end; the check
+ * here is for the verifier. */
 static __always_inline void ring_write(struct rs_sbuf *ring, uint32_t at, const uint64_t *words,
 				       uint32_t n)
 {
@@ -78,7 +79,7 @@ static __always_inline void ring_lost(struct rs_sbuf *ring, const struct here *h
 	const uint64_t words[RS_LOST_SLOTS * RS_SLOT_BYTES / 8] = {
 		here->now,
 		rs_record_head(RS_ID_LOST, RS_LOST_SLOTS) | (uint64_t)here->number << RS_CPU_SHIFT,
-		cpu->refused - cpu->told, /* struct rs_lost */
+		cpu->refused - cpu->reported, /* struct rs_lost */
 		cpu->lost_from,
 		here->now,
 		RS_LOST_FULL,
@@ -91,13 +92,13 @@ static __always_inline void ring_refuse(struct rs_sbuf *ring, const struct here 
 {
 	struct rs_kvm_cpu *cpu = here->cpu;
 
-	if (cpu->refused == cpu->told)
+	if (cpu->refused == cpu->reported)
 		cpu->lost_from = here->now;
 	cpu->refused++;
 	*(volatile uint64_t *)&ring->refused = cpu->refused;
 }
 
-/* A record that came while another program was at work; of one slot, as those are. */
+/* Queues a record of a program that interrupts another one. Such records have one slot. */
 static __always_inline void ring_put_nested(const struct here *here, const uint64_t *words,
 					    uint64_t id, uint32_t n)
 {
@@ -121,7 +122,7 @@ static __always_inline void ring_put_nested(const struct here *here, const uint6
 	cpu->pending_end = at + 1;
 }
 
-/* Copies the CPU's scratch into the ring; slots are 1 to RS_RING_RECORD_SLOTS_MAX. */
+/* Copies the CPU's scratch into the ring. slots: 1 to RS_RING_RECORD_SLOTS_MAX. */
 static __always_inline void ring_write_scratch(struct rs_sbuf *ring, const struct rs_kvm_cpu *cpu,
 					       uint32_t at, uint32_t slots)
 {
@@ -132,7 +133,7 @@ static __always_inline void ring_write_scratch(struct rs_sbuf *ring, const struc
 		ring_write(ring, at + 2 * RS_SLOT_BYTES, cpu->scratch + 8, RS_SLOT_BYTES / 8);
 }
 
-/* Puts the record that is in the CPU's scratch, if it is wanted. */
+/* Writes the record in the CPU's scratch to the ring, unless the filter rejects it. */
 __noinline int ring_put_scratch(uint32_t number, uint32_t slots, uint64_t id, uint64_t now)
 {
 	struct here here = { .now = now, .number = number };
@@ -162,10 +163,10 @@ __noinline int ring_put_scratch(uint32_t number, uint32_t slots, uint64_t id, ui
 	cpu->scratch[0] = now;
 	cpu->scratch[1] = rs_record_head(id, slots) | (uint64_t)number << RS_CPU_SHIFT;
 	at = cpu->tail;
-	/* Pairs with the consumer's release of head; what we write depends on it. */
+	/* Pairs with the consumer's release of head: the stores below depend on this load. */
 	head = *(volatile uint32_t *)&ring->head;
 	used = at >= head ? at - head : at + size - head;
-	loss = cpu->refused != cpu->told ? RS_LOST_SLOTS * RS_SLOT_BYTES : 0;
+	loss = cpu->refused != cpu->reported ? RS_LOST_SLOTS * RS_SLOT_BYTES : 0;
 	filler = bytes + loss > size - at ? size - at : 0;
 	if (head >= size || bytes + loss + filler > size - RS_SLOT_BYTES - used) {
 		ring_refuse(ring, &here);
@@ -177,7 +178,7 @@ __noinline int ring_put_scratch(uint32_t number, uint32_t slots, uint64_t id, ui
 	}
 	if (loss) {
 		ring_lost(ring, &here, at);
-		cpu->told = cpu->refused;
+		cpu->reported = cpu->refused;
 		at += loss;
 	}
 	ring_write_scratch(ring, cpu, at, slots);
@@ -189,7 +190,7 @@ __noinline int ring_put_scratch(uint32_t number, uint32_t slots, uint64_t id, ui
 	return 0;
 }
 
-/* Puts words, whole slots; their number is a constant. */
+/* Writes a record of n words, a constant number of whole slots. */
 static __always_inline void ring_put_words(const struct here *here, const uint64_t *words,
 					   uint64_t id, uint32_t n)
 {
@@ -202,7 +203,7 @@ static __always_inline void ring_put_words(const struct here *here, const uint64
 #define ring_put(here, symbol, record)                                                             \
 	do {                                                                                       \
 		_Static_assert(sizeof(*(record)) <= RS_RING_RECORD_SLOTS_MAX * RS_SLOT_BYTES,      \
-			       "filler is for records up to this");                                \
+			       "filler suffices for records up to this size");                     \
 		if (!FILTER_WANTS(symbol))                                                         \
 			break;                                                                     \
 		if ((here)->nested)                                                                \
@@ -213,9 +214,10 @@ static __always_inline void ring_put_words(const struct here *here, const uint64
 				       sizeof(*(record)) / 8);                                     \
 	} while (0)
 
-/* ---- who comes in between -------------------------------------------------------------------- */
+/* ---- records that interrupt others
+ * -------------------------------------------------------------------- */
 
-/* Puts those that waited, up to a stamp. More may come while that is done. */
+/* Writes the waiting records up to a stamp. More may arrive during the call. */
 __noinline int ring_flush(uint32_t number, uint64_t upto)
 {
 	struct rs_kvm_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
@@ -240,7 +242,7 @@ static __always_inline bool ring_waiting(const struct rs_kvm_cpu *cpu)
 	return cpu->pending_begin != *(volatile uint32_t *)&cpu->pending_end;
 }
 
-/* The present, never before what this CPU has stamped. */
+/* Returns the present time, but never less than this CPU's last stamp. */
 static __always_inline uint64_t ring_now(struct rs_kvm_cpu *cpu)
 {
 	uint64_t now = bpf_ktime_get_ns(), last = *(volatile uint64_t *)&cpu->last_ns;
@@ -251,7 +253,8 @@ static __always_inline uint64_t ring_now(struct rs_kvm_cpu *cpu)
 	return now;
 }
 
-/* Begins: from here on others wait. What waits from before our stamp goes first. */
+/* Begins a program: from here on, interrupting programs queue their records. Writes the records
+ * that wait since before this program's stamp. */
 static __always_inline void ring_begin(struct here *here)
 {
 	struct rs_kvm_cpu *cpu = here->cpu;
@@ -264,8 +267,9 @@ static __always_inline void ring_begin(struct here *here)
 		ring_flush(here->number, here->now);
 }
 
-/* Ends: puts what came meanwhile. What comes between the last look and the end of `busy` waits for
- * the next program on this CPU, or the session. */
+/* Ends a program: writes the records that arrived meanwhile. A record that arrives after the last
+ * check, but before `busy` is cleared, waits for the next program on this CPU, or for the
+ * session. */
 static __always_inline void ring_end(const struct here *here)
 {
 	struct rs_kvm_cpu *cpu = here->cpu;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads vCPUs without stopping them: what the guest's processor was doing at its last exit.
+ * Reads vCPUs without stopping them: the state of the guest's processor at its last exit.
  *
- * look() runs in the context of the process that reads the iterator. It finds a process's vCPUs by
- * their descriptors, so it needs no event of theirs: one that sleeps is found, too.
+ * scan() runs in the context of the process that reads the iterator. It finds a process's vCPUs by
+ * their descriptors, without an event, so it finds sleeping vCPUs, too.
  *
  * tick() runs in an interrupt of a clock that ticks while the vCPU's thread runs, on the thread's
  * CPU. The interrupt has ended the guest's run, so registers and memory of this vCPU do not change
- * while tick() reads them; other vCPUs may change the memory. The process's memory is current, so
- * the guest's is read there, without a fault: what is not present is not read.
+ * while tick() reads them; other vCPUs may change the memory. The process's memory is mapped at
+ * this time, so tick() reads the guest's memory there, without page faults: pages that are not
+ * present are not read.
  */
-#include "kvm/sample_kernel.bpf.h"
+#include "kvm/slots.bpf.h"
 #include "kvm/sample_wire.h"
 
-#define PAGE	4096u
 #define ADDRESS 0x000ffffffffff000ull
 #define PRESENT 1ull
 #define LARGE	0x80ull
@@ -21,8 +21,6 @@
 #define NOWHERE (~0ull)
 /* From the top of a task's stack to rsp in struct pt_regs. */
 #define USER_SP_BACK 16u
-
-const volatile struct rs_kvm_sample_config config SEC(".rodata.config");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -42,23 +40,15 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20); /* the session's to set */
+	__uint(max_entries, 1 << 20); /* the session sets it */
 } samples SEC(".maps");
-
-/* A record in the making: too large for the stack. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct rs_kvm_look_slots);
-} slots_scratch SEC(".maps");
 
 /* ---- registers ------------------------------------------------------------------------------ */
 
 /*
  * After each exit the VMCB has what the processor saved, and KVM has copied rax, rsp and rip to
- * arch.regs (svm_vcpu_run()). What VMSAVE saves is in the first VMCB, also while the guest's guest
- * runs.
+ * arch.regs (svm_vcpu_run()). The state that VMSAVE saves is in the first VMCB, also while a nested
+ * guest runs.
  */
 static __always_inline void svm_read(struct kvm_vcpu *vcpu, struct rs_kvm_state *state)
 {
@@ -71,7 +61,7 @@ static __always_inline void svm_read(struct kvm_vcpu *vcpu, struct rs_kvm_state 
 	if (vmcb != first)
 		state->known |= RS_KVM_IS_NESTED;
 	state->rflags = BPF_CORE_READ(vmcb, save.rflags);
-	/* With shadow paging the VMCB has the shadow's root. */
+	/* With shadow paging, the VMCB has the root of the shadow page table. */
 	if (BPF_CORE_READ(vmcb, control.nested_ctl) & SVM_NESTED_PAGING)
 		state->cr3 = BPF_CORE_READ(vmcb, save.cr3);
 	state->cs = BPF_CORE_READ(vmcb, save.cs.selector);
@@ -105,94 +95,17 @@ static __always_inline void vcpu_read(struct kvm_vcpu *vcpu, struct rs_kvm_state
 		svm_read(vcpu, state);
 }
 
-/* ---- looking at a process's vCPUs ----------------------------------------------------------- */
-
-struct walk {
-	struct kvm_memslots *memslots;
-	struct rs_kvm_look_slots *to;
-	uint32_t which; /* of the two nodes that each slot has in a list */
-};
-
-/* The slots of one bucket of the hash by their numbers. */
-static long bucket_read(uint32_t bucket, struct walk *walk)
-{
-	struct hlist_node *node;
-	uint64_t back = bpf_core_field_offset(struct kvm_memory_slot, id_node) +
-			(walk->which ? bpf_core_type_size(struct hlist_node) : 0);
-
-	if (bpf_probe_read_kernel(&node, sizeof(node),
-				  (void *)walk->memslots +
-					  bpf_core_field_offset(struct kvm_memslots, id_hash) +
-					  bucket * sizeof(void *)))
-		return 1;
-	for (uint32_t i = 0; node && i < RS_KVM_SLOT_CHAIN; i++) {
-		struct kvm_memory_slot *slot = (void *)node - back;
-		uint32_t n = walk->to->n++;
-
-		if (n >= RS_KVM_SAMPLE_SLOTS)
-			return 1;
-		RS_OPAQUE(n);
-		n &= RS_KVM_SAMPLE_SLOTS - 1;
-		walk->to->slots[n].gpa = BPF_CORE_READ(slot, base_gfn) * PAGE;
-		walk->to->slots[n].bytes = BPF_CORE_READ(slot, npages) * PAGE;
-		walk->to->slots[n].hva = BPF_CORE_READ(slot, userspace_addr);
-		node = BPF_CORE_READ(node, next);
-	}
-	return 0;
-}
-
-/* Reads the memory slots that are active. KVM makes a change in the set that is not, and then
- * swaps them: kvm_swap_active_memslots() in virt/kvm/kvm_main.c. */
-static __always_inline struct rs_kvm_look_slots *slots_read(struct kvm *kvm)
-{
-	uint32_t zero = 0;
-	struct rs_kvm_look_slots *to = bpf_map_lookup_elem(&slots_scratch, &zero);
-	struct kvm_memslots *memslots = BPF_CORE_READ(kvm, memslots[0]);
-	struct walk walk = { .memslots = memslots, .to = to };
-	uint64_t generation;
-
-	if (!to)
-		return NULL;
-	walk.which = (uint32_t)BPF_CORE_READ(memslots, node_idx) & 1;
-	generation = BPF_CORE_READ(memslots, generation);
-	to->head.kind = RS_KVM_LOOK_SLOTS;
-	to->head.bytes = sizeof(*to);
-	to->kvm = (uint64_t)kvm;
-	to->n = 0;
-	bpf_loop(RS_KVM_SLOT_BUCKETS, bucket_read, &walk, 0);
-	to->generation = generation;
-	if (BPF_CORE_READ(kvm, memslots[0]) != memslots ||
-	    BPF_CORE_READ(memslots, generation) != generation)
-		to->generation = ~0ull;
-	return to;
-}
-
-/* Returns whether a file is a vCPU's descriptor. No program can name a file of that kind. */
-static __always_inline bool is_vcpu(struct file *file)
-{
-	static const char prefix[] = "kvm-vcpu:";
-	char name[sizeof(prefix)] = "";
-
-	if (BPF_CORE_READ(file, f_path.mnt, mnt_sb, s_magic) != ANON_INODE_FS_MAGIC)
-		return false;
-	bpf_probe_read_kernel_str(name, sizeof(name),
-				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
-	for (uint32_t i = 0; i < sizeof(prefix) - 1; i++)
-		if (name[i] != prefix[i])
-			return false;
-	return true;
-}
+/* ---- scanning a process's vCPUs ------------------------------------------------------------- */
 
 SEC("iter/task_file")
-int look(struct bpf_iter__task_file *ctx)
+int scan(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
-	struct rs_kvm_look_vcpu record = { .head = { RS_KVM_LOOK_VCPU, sizeof(record) } };
-	struct rs_kvm_look_slots *slots;
+	struct rs_kvm_scan_vcpu record = { .head = { RS_KVM_SCAN_VCPU, sizeof(record) } };
 	struct kvm_vcpu *vcpu;
 
-	if (!task || !file || (uint32_t)BPF_CORE_READ(task, tgid) != config.pid || !is_vcpu(file))
+	if (!task || !file || !is_of_process(task) || !is_named(file, "kvm-vcpu:"))
 		return 0;
 	vcpu = BPF_CORE_READ(file, private_data);
 	if (!vcpu)
@@ -201,16 +114,14 @@ int look(struct bpf_iter__task_file *ctx)
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	if (record.state.index)
 		return 0;
-	slots = slots_read(BPF_CORE_READ(vcpu, kvm));
-	if (slots)
-		bpf_seq_write(ctx->meta->seq, slots, sizeof(*slots));
+	slots_write(ctx->meta->seq, BPF_CORE_READ(vcpu, kvm));
 	return 0;
 }
 
 /* ---- the guest's memory --------------------------------------------------------------------- */
 
-/* Returns the address in the VMM of guest-physical memory, or 0. Not static, as below: a verifier
- * looks at each once. */
+/* Returns the VMM's address of guest-physical memory, or 0. It is not static, like others below, so
+ * that the verifier checks it once. */
 __noinline uint64_t hva_of(uint64_t gpa)
 {
 	uint32_t zero = 0;
@@ -227,7 +138,7 @@ __noinline uint64_t hva_of(uint64_t gpa)
 	return 0;
 }
 
-/* Reads an entry of a table; 0: it is not present, or cannot be read. */
+/* Reads an entry of a page table. Returns 0 if the entry is not present, or cannot be read. */
 __noinline uint64_t entry_read(uint64_t table, uint32_t index)
 {
 	uint64_t hva = hva_of((table & ADDRESS) + (index & (ENTRIES - 1)) * 8), entry = 0;
@@ -273,7 +184,7 @@ static __always_inline bool guest_read(const struct rs_kvm_sample_guest *g, uint
 	return hva && !bpf_probe_read_user(to, bytes, (const void *)hva);
 }
 
-/* Reads the task that the guest's kernel runs on this processor, while it does. */
+/* Reads the current task of the guest's kernel on this processor. */
 static __always_inline void task_read(const struct rs_kvm_target *target,
 				      struct rs_kvm_sample *sample)
 {
@@ -291,7 +202,7 @@ static __always_inline void task_read(const struct rs_kvm_target *target,
 		sample->state.known |= RS_KVM_HAS_TASK;
 }
 
-/* Copies the page that an address is in. */
+/* Copies the page that contains an address. */
 static __always_inline void page_read(struct rs_kvm_sample *sample, uint32_t at, uint64_t cr3,
 				      uint64_t gva)
 {
@@ -305,9 +216,9 @@ static __always_inline void page_read(struct rs_kvm_sample *sample, uint32_t at,
 }
 
 /*
- * Copies what the stacks have. In the kernel the stack pointer is on the task's stack, or on one of
- * the processor's, from which frames lead to the task's. The registers of user mode are at the top
- * of that: task_pt_regs() in arch/x86/include/asm/processor.h.
+ * Copies the stacks' contents. In the kernel, the stack pointer is on the task's stack, or on a
+ * stack of the processor, whose frames lead to the task's stack. The registers of user mode are at
+ * the top of the task's stack: task_pt_regs() in arch/x86/include/asm/processor.h.
  */
 static __always_inline void stacks_read(struct rs_kvm_sample *sample)
 {
@@ -352,7 +263,8 @@ int tick(void *ctx)
 	if (!vcpu)
 		return 0;
 	target->ticks++;
-	/* A VMM may have closed the descriptor since it was seen: the memory is another's then. */
+	/* A VMM may have closed the descriptor since the scan: the memory may then have another
+	 * owner. */
 	if ((uint64_t)BPF_CORE_READ(vcpu, kvm) != target->kvm ||
 	    (uint32_t)BPF_CORE_READ(vcpu, vcpu_id) != target->id) {
 		target->gone++;

@@ -1,39 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What sampling reads of the host's kernel: structures of Linux, of KVM and of its module for AMD,
- * found by BTF. Fields are those of Linux 5.17 to 6.18. `struct vcpu_svm` is in that module, which
- * may not be loaded: what reads it asks bpf_core_type_exists() first, because a relocation that is
- * reached and has no target fails the whole object.
+ * The structures of the host's kernel that sampling and the readers of memory slots read: of Linux,
+ * of KVM and of KVM's module for AMD, found by BTF. Fields are those of Linux 5.17 to 6.18. `struct
+ * vcpu_svm` is in that module, which may not be loaded. Code that reads it first checks
+ * bpf_core_type_exists(), because a reachable relocation without a target makes the load of the
+ * whole object fail.
  */
 #ifndef RS_KVM_SAMPLE_KERNEL_BPF_H
 #define RS_KVM_SAMPLE_KERNEL_BPF_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-typedef uint8_t __u8;
-typedef uint16_t __u16;
-typedef uint32_t __u32;
-typedef uint64_t __u64;
-typedef int32_t __s32;
-typedef int64_t __s64;
-typedef uint16_t __be16;
-typedef uint32_t __be32;
-typedef uint32_t __wsum;
-
-/* linux/bpf.h */
-enum {
-	BPF_MAP_TYPE_ARRAY = 2,
-	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
-	BPF_MAP_TYPE_RINGBUF = 27,
-};
-enum { BPF_F_MMAPABLE = 1u << 10 };
-enum { BPF_RB_NO_WAKEUP = 1 };
-
-#include <bpf/bpf_helpers.h>
-
-#include <bpf/bpf_core_read.h>
+#include "kvm/types.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -83,8 +59,10 @@ struct pid {
 
 struct task_struct {
 	int tgid;
+	struct mm_struct *mm;
 };
 
+struct mm_struct;
 struct seq_file;
 
 struct bpf_iter_meta {
@@ -105,6 +83,7 @@ struct kvm_memory_slot {
 	unsigned long long base_gfn;
 	unsigned long npages;
 	unsigned long userspace_addr;
+	__u32 flags; /* KVM_MEM_ of linux/kvm.h */
 };
 
 struct kvm_memslots {
@@ -114,6 +93,7 @@ struct kvm_memslots {
 };
 
 struct kvm {
+	struct mm_struct *mm; /* in which the slots' addresses are */
 	struct kvm_memslots *memslots[2];
 };
 
@@ -171,9 +151,5 @@ struct vcpu_svm {
 
 #define ANON_INODE_FS_MAGIC 0x09041934 /* linux/magic.h */
 #define SVM_NESTED_PAGING   1u	       /* of nested_ctl */
-
-/* Keeps the compiler from knowing how a value came about: the verifier looks at the same register
- * when it is checked and when it is used. */
-#define RS_OPAQUE(value) __asm__ volatile("" : "+r"(value))
 
 #endif

@@ -1,36 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the BPF programs that sample vCPUs and their session share. Read by both compilers: no libc,
- * no pointers.
+ * Layouts that the BPF programs that sample vCPUs share with their session. Read by both compilers:
+ * no libc, no pointers.
  *
  *	task_file iterator  -> records, read from its descriptor: each vCPU of a process, and the
  *			       memory slots of each VM
  *	a clock per thread  -> struct rs_kvm_sample in the ring, while the vCPU does not run
  *
- * targets[] has an element for each vCPU. The session writes `vcpu`, `id` and where the guest's
- * kernel has its current task; the vCPU's own thread writes the counts, with interrupts off.
+ * targets[] has an element for each vCPU. The session writes `vcpu`, `id` and the address of the
+ * guest kernel's current task; the vCPU's own thread writes the counts, with interrupts off.
  */
 #ifndef RS_KVM_SAMPLE_WIRE_H
 #define RS_KVM_SAMPLE_WIRE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "kvm/slots_wire.h"
 
 #define RS_KVM_SAMPLE_VCPUS 1024u
-#define RS_KVM_SAMPLE_SLOTS 64u /* memory slots of a VM; others cannot be read */
-#define RS_KVM_SAMPLE_NEAR  16u /* those of them, the largest, that the BPF programs read */
+#define RS_KVM_SAMPLE_NEAR  16u /* the number of slots, the largest, that the BPF programs read */
 #define RS_KVM_SAMPLE_COMM  16u /* TASK_COMM_LEN of the guest's kernel */
-#define RS_KVM_SLOT_BUCKETS 128u
-#define RS_KVM_SLOT_CHAIN   8u
 
-/* ---- what is known of a vCPU ---------------------------------------------------------------- */
+/* ---- vCPUs ---------------------------------------------------------------------------------- */
 
 enum rs_kvm_known_bits {
 	RS_KVM_HAS_RIP = 1u << 0,
 	RS_KVM_HAS_RSP = 1u << 1,
 	RS_KVM_HAS_CR3 = 1u << 2,
 	RS_KVM_HAS_SEGMENTS = 1u << 3, /* cs, cpl, the bases, tr */
-	RS_KVM_IS_NESTED = 1u << 4,    /* a guest of the guest ran: the registers are its */
+	RS_KVM_IS_NESTED = 1u << 4,    /* a nested guest ran: the registers are its */
 	RS_KVM_IS_PROTECTED = 1u << 5, /* encrypted, as with SEV-ES */
 	RS_KVM_HAS_TASK = 1u << 6,
 };
@@ -55,55 +51,32 @@ struct rs_kvm_state {
 	uint64_t gpr[RS_KVM_GPRS];
 	uint64_t rflags, cr0, cr3, cr4, efer;
 	uint64_t fs_base, gs_base, k_gs_base, tr_base;
-	uint64_t generation; /* of the memory slots */
+	uint64_t generation; /* the memory slots' generation */
 	uint32_t id, index;  /* KVM's numbers of the vCPU */
-	uint32_t tid;	     /* of the thread that ran it last; 0: none has */
+	uint32_t tid;	     /* the thread that ran it last; 0: none */
 	uint32_t cs, cpl;
-	uint32_t exit_code; /* of its last exit */
+	uint32_t exit_code; /* the code of its last exit */
 	uint32_t mp_state;  /* KVM_MP_STATE_ of linux/kvm.h */
 	uint32_t known;	    /* enum rs_kvm_known_bits */
 };
 
 /* ---- the iterator's records ----------------------------------------------------------------- */
 
-struct rs_kvm_slot_memory {
-	uint64_t gpa, bytes, hva;
-};
-
-enum rs_kvm_look_kind {
-	RS_KVM_LOOK_VCPU = 1,
-	RS_KVM_LOOK_SLOTS,
-};
-
-struct rs_kvm_look_head {
-	uint32_t kind;	/* enum rs_kvm_look_kind */
-	uint32_t bytes; /* with this head */
-};
-
-struct rs_kvm_look_vcpu {
-	struct rs_kvm_look_head head;
+struct rs_kvm_scan_vcpu {
+	struct rs_kvm_scan_head head; /* RS_KVM_SCAN_VCPU */
 	struct rs_kvm_state state;
-};
-
-struct rs_kvm_look_slots {
-	struct rs_kvm_look_head head;
-	uint64_t kvm;
-	uint64_t generation; /* as before the slots were read and after it; else ~0 */
-	uint32_t n;	     /* more than RS_KVM_SAMPLE_SLOTS: others were left out */
-	uint32_t spare;
-	struct rs_kvm_slot_memory slots[RS_KVM_SAMPLE_SLOTS];
 };
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
 struct rs_kvm_sample_task {
-	uint64_t address; /* of the task_struct that the vCPU's processor had as its current one */
+	uint64_t address; /* the part read of the current task_struct of the vCPU's processor */
 	uint32_t pid, tgid;
 	char comm[RS_KVM_SAMPLE_COMM];
 };
 
-/* Pages of the stacks, as they were in the interrupt: from a stack pointer that is on no stack of
- * the task, the task's stack in the kernel, from the stack pointer in user mode. */
+/* Pages of the stacks, read in the interrupt: from a stack pointer that is not on a stack of the
+ * task; of the task's kernel stack; and from the stack pointer in user mode. */
 #define RS_KVM_SAMPLE_PAGE	 4096u
 #define RS_KVM_SAMPLE_OTHER	 0u
 #define RS_KVM_SAMPLE_TASK	 2u
@@ -121,37 +94,32 @@ struct rs_kvm_sample {
 	uint32_t target, spare;
 	struct rs_kvm_state state;
 	struct rs_kvm_sample_task task; /* with RS_KVM_HAS_TASK */
-	uint64_t stack;			/* of the task in the kernel; 0: not read */
+	uint64_t stack;			/* the task's kernel stack; 0: not read */
 	struct rs_kvm_sample_page pages[RS_KVM_SAMPLE_PAGES];
-	uint8_t bytes[RS_KVM_SAMPLE_PAGES][RS_KVM_SAMPLE_PAGE]; /* of those that were read */
+	uint8_t bytes[RS_KVM_SAMPLE_PAGES][RS_KVM_SAMPLE_PAGE]; /* bytes that were read */
 };
 
 struct rs_kvm_target {
 	uint64_t vcpu;	     /* 0: none */
-	uint64_t kvm;	     /* whose it is */
-	uint64_t current_at; /* the guest's address of its processor's current task; 0: not known */
+	uint64_t kvm;	     /* its place in targets[] */
+	uint64_t current_at; /* the guest's address of its processor's current task; 0: unknown */
 	uint32_t id;
 	uint32_t spare;
-	uint64_t ticks;	  /* of the clock */
-	uint64_t refused; /* no room in the ring */
-	uint64_t cost_ns; /* of all ticks */
-	uint64_t gone;	  /* ticks while the vCPU was another's */
+	uint64_t ticks;	  /* ticks of the clock */
+	uint64_t refused; /* samples without room in the ring */
+	uint64_t cost_ns; /* the time spent in all ticks */
+	uint64_t gone;	  /* ticks after the process closed the vCPU */
 };
 _Static_assert(sizeof(struct rs_kvm_target) == 64, "a cache line");
 
-/* What the programs read of a guest's memory, once its kernel is found; one element. */
+/* The places in a guest's memory that the programs read, once its kernel is found. The map has one
+ * element. */
 struct rs_kvm_sample_guest {
 	uint64_t cr3;				     /* of the kernel; 0: not found */
 	uint32_t levels;			     /* of its page tables: 4 or 5 */
 	uint32_t pid_at, tgid_at, comm_at, stack_at; /* offsets in task_struct */
 	uint32_t n;
 	struct rs_kvm_slot_memory slots[RS_KVM_SAMPLE_NEAR];
-};
-
-/* Fixed when the programs are loaded. */
-struct rs_kvm_sample_config {
-	uint32_t pid;
-	uint32_t svm; /* this host's KVM is for AMD */
 };
 
 #endif

@@ -2,29 +2,25 @@
 /* The session of sample.bpf.c. */
 #include "kvm/sampler.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-#include "base/vector.h"
-#include "kvm/bpf_said.h"
+#include "kvm/bpf_log.h"
+#include "kvm/bpf_object.h"
 #include "kvm/kvm.h"
-#include "kvm/sample.skel.h" /* knows the types above */
+#include "kvm/sample.skel.h" /* needs the types above */
 
 #define RING_BYTES     (16u << 20)
-#define LOOK_TRIES     8u /* the slots are read again if they change meanwhile */
-#define LOOK_BYTES_MAX (RS_KVM_SAMPLE_VCPUS * sizeof(struct rs_kvm_look_vcpu) + (1u << 20))
-#define READ_BYTES     65536u
-#define CHECKS_MAX     32u
+#define LOOK_TRIES     8u /* the slots are read again if they change during the scan */
+#define SCAN_BYTES_MAX (RS_KVM_SAMPLE_VCPUS * sizeof(struct rs_kvm_scan_vcpu) + (1u << 20))
 /* Intel SDM volume 3, 24.6; AMD APM volume 2, 15.4. */
 #define LEAF_VMX 1u
 #define VMX_BIT	 (1u << 5)
@@ -35,19 +31,17 @@ struct rs_kvm_sampler {
 	int pid;
 	struct bpf_object *object;
 	struct bpf_program *tick;
-	struct bpf_link *look;
+	struct rs_bpf_iter scan;
+	struct rs_kvm_mapped targets_map, guest_map;
 	struct rs_kvm_target *targets;
 	struct rs_kvm_sample_guest *guest;
-	size_t targets_bytes, guest_bytes;
 	struct ring_buffer *ring;
 	struct bpf_link *clocks[RS_KVM_SAMPLE_VCPUS];
 	struct rs_kvm_state vcpus[RS_KVM_SAMPLE_VCPUS];
-	struct rs_kvm_look_slots slots;
+	struct rs_kvm_scan_slots slots;
 	uint32_t n;
-	bool is_started;  /* vcpus[] has the order of targets[] */
-	uint8_t *records; /* of the last look */
-	size_t records_room;
-	/* Of the poll that runs. */
+	bool is_started; /* vcpus[] has the order of targets[] */
+	/* Used during rs_kvm_sampler_poll(). */
 	struct rs_error *(*consume)(void *ctx, const struct rs_kvm_sample *sample);
 	void *ctx;
 	struct rs_error *err;
@@ -78,16 +72,10 @@ bool rs_kvm_can_sample(void)
 
 struct rs_error *rs_kvm_sampler_check(void)
 {
-	struct rs_kvm_check checks[CHECKS_MAX];
-	uint32_t n = rs_kvm_checks(checks, CHECKS_MAX);
+	struct rs_error *err = rs_kvm_unmet(true);
 
-	/* What all of KVM's sessions need, the most telling first. */
-	for (uint32_t i = 0; i < n; i++)
-		if (!checks[i].met)
-			return rs_error_create(RS_FAILED, "%s: %s", checks[i].missing,
-					       checks[i].remedy);
-	if (rs_kvm_can_sample())
-		return NULL;
+	if (err || rs_kvm_can_sample())
+		return err;
 	if (cpu_has(LEAF_VMX, VMX_BIT) && !rs_kvm_only_user_exits())
 		return rs_error_create(RS_ABSENT,
 				       "on this processor KVM keeps a vCPU's page table, stack "
@@ -96,24 +84,6 @@ struct rs_error *rs_kvm_sampler_check(void)
 	return rs_error_create(RS_ABSENT, "this host's KVM does not use SVM, and keeps a vCPU's "
 					  "registers where they are not read: profile guests on a "
 					  "host whose module is kvm_amd");
-}
-
-static struct rs_error *map_one(const struct bpf_object *object, const char *name, void **mem,
-				size_t *bytes)
-{
-	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	if (!map)
-		return rs_error_create(RS_FAILED, "the BPF object has no map %s", name);
-	*bytes = (((bpf_map__value_size(map) + 7) & ~7u) * (size_t)bpf_map__max_entries(map) +
-		  page - 1) &
-		 ~(page - 1);
-	*mem = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (*mem != MAP_FAILED)
-		return NULL;
-	*mem = NULL;
-	return rs_error_errno(errno, "mapping the BPF array %s", name);
 }
 
 static int on_sample(void *ctx, void *data, size_t bytes)
@@ -129,51 +99,48 @@ static int on_sample(void *ctx, void *data, size_t bytes)
 
 static struct rs_error *maps_open(struct rs_kvm_sampler *s)
 {
-	struct rs_error *err =
-		map_one(s->object, "targets", (void **)&s->targets, &s->targets_bytes);
+	struct rs_error *err = rs_bpf_map(s->object, "targets", &s->targets_map);
 
 	if (!err)
-		err = map_one(s->object, "guest", (void **)&s->guest, &s->guest_bytes);
+		err = rs_bpf_map(s->object, "guest", &s->guest_map);
 	if (err)
 		return err;
+	s->targets = (void *)s->targets_map.mem;
+	s->guest = (void *)s->guest_map.mem;
 	s->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(s->object, "samples"), on_sample,
 				   s, NULL);
-	return s->ring ? NULL : rs_error_errno(errno, "mapping the ring of samples");
+	return s->ring ? NULL : rs_error_errno(errno, "cannot map the ring of samples");
 }
 
-static struct rs_error *object_load(struct rs_kvm_sampler *s,
-				    const struct rs_kvm_sample_config *config)
+static struct rs_error *object_load(struct rs_kvm_sampler *s)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "ringside_sample");
+	const struct rs_kvm_scan_config config = { .pid = (uint32_t)s->pid, .svm = 1 };
 	size_t bytes;
 	const void *elf = sample_bpf__elf_bytes(&bytes);
-	struct bpf_program *look;
+	struct rs_error *err = rs_bpf_open(elf, bytes, "ringside_sample", &s->object);
 	struct bpf_map *map;
 	int status;
 
-	s->object = bpf_object__open_mem(elf, bytes, &options);
-	if (!s->object)
-		return rs_bpf_failed(errno, "reading the BPF object");
-	map = bpf_object__find_map_by_name(s->object, ".rodata.config");
-	if (!map || bpf_map__set_initial_value(map, config, sizeof(*config)))
-		return rs_error_create(RS_FAILED, "the BPF object's settings cannot be set");
+	if (!err)
+		err = rs_bpf_set_config(s->object, &config, sizeof(config));
+	if (err)
+		return err;
 	map = bpf_object__find_map_by_name(s->object, "samples");
 	if (!map || bpf_map__set_max_entries(map, RING_BYTES))
-		return rs_error_create(RS_FAILED, "the ring of samples cannot be sized");
+		return rs_error_create(RS_FAILED, "cannot set the size of the ring of samples");
 	status = bpf_object__load(s->object);
 	if (status)
-		return rs_bpf_failed(-status, "loading the BPF programs (they need Linux 5.17)");
-	look = bpf_object__find_program_by_name(s->object, "look");
+		return rs_bpf_log_error(-status,
+					"cannot load the BPF programs (they need Linux 5.17)");
 	s->tick = bpf_object__find_program_by_name(s->object, "tick");
-	s->look = look ? bpf_program__attach_iter(look, NULL) : NULL;
-	if (!s->look || !s->tick)
-		return rs_bpf_failed(errno, "making the BPF iterator");
-	return maps_open(s);
+	if (!s->tick)
+		return rs_error_create(RS_FAILED, "the BPF object has no program tick");
+	err = rs_bpf_iter_attach(&s->scan, s->object, s->pid);
+	return err ? err : maps_open(s);
 }
 
 struct rs_error *rs_kvm_sampler_open(int pid, struct rs_kvm_sampler **out)
 {
-	const struct rs_kvm_sample_config config = { .pid = (uint32_t)pid, .svm = 1 };
 	struct rs_error *err = rs_kvm_sampler_check();
 	struct rs_kvm_sampler *s;
 	libbpf_print_fn_t before;
@@ -184,8 +151,8 @@ struct rs_error *rs_kvm_sampler_open(int pid, struct rs_kvm_sampler **out)
 	if (!s)
 		return rs_error_no_memory();
 	s->pid = pid;
-	before = rs_bpf_listen();
-	err = object_load(s, &config);
+	before = rs_bpf_log_begin();
+	err = object_load(s);
 	libbpf_set_print(before);
 	if (err)
 		rs_kvm_sampler_close(s);
@@ -200,48 +167,29 @@ void rs_kvm_sampler_close(struct rs_kvm_sampler *s)
 		return;
 	rs_kvm_sampler_stop(s);
 	ring_buffer__free(s->ring);
-	if (s->targets)
-		munmap(s->targets, s->targets_bytes);
-	if (s->guest)
-		munmap(s->guest, s->guest_bytes);
-	bpf_link__destroy(s->look);
+	rs_bpf_unmap(&s->targets_map);
+	rs_bpf_unmap(&s->guest_map);
+	rs_bpf_iter_detach(&s->scan);
 	bpf_object__close(s->object);
-	free(s->records);
 	free(s);
 }
 
-/* ---- looking -------------------------------------------------------------------------------- */
+/* ---- scanning ------------------------------------------------------------------------------- */
 
-/* Reads all that the iterator writes. */
-static struct rs_error *records_read(struct rs_kvm_sampler *s, size_t *bytes)
+static struct rs_error *records_read(struct rs_kvm_sampler *s)
 {
-	int fd = bpf_iter_create(bpf_link__fd(s->look));
-	struct rs_error *err = NULL;
-	ssize_t got = 1;
+	struct rs_error *err;
+	bool all;
 
-	if (fd < 0)
-		return rs_error_errno(errno, "making the BPF iterator");
-	*bytes = 0;
-	while (!err && got) {
-		if (!RS_VECTOR_RESERVE(s->records, s->records_room, *bytes + READ_BYTES)) {
-			err = rs_error_no_memory();
-			break;
-		}
-		got = read(fd, s->records + *bytes, READ_BYTES);
-		if (got > 0)
-			*bytes += (size_t)got;
-		else if (got < 0 && errno != EINTR && errno != EAGAIN)
-			err = rs_error_errno(errno, "reading the BPF iterator");
-		if (*bytes > LOOK_BYTES_MAX)
-			err = rs_error_create(RS_FAILED, "process %d has more than %u vCPUs",
-					      s->pid, RS_KVM_SAMPLE_VCPUS);
-	}
-	close(fd);
-	return err;
+	err = rs_bpf_iter_read(&s->scan, SCAN_BYTES_MAX, &all);
+	if (err || all)
+		return err;
+	return rs_error_create(RS_FAILED, "process %d has more than %u vCPUs", s->pid,
+			       RS_KVM_SAMPLE_VCPUS);
 }
 
-/* Adds a vCPU, unless a second descriptor of the process's is of the same. Once there are clocks, a
- * vCPU keeps its place, and one that is new has none. */
+/* Adds a vCPU, unless another descriptor of the process refers to the same vCPU. Once clocks exist,
+ * a vCPU keeps its place, and a new vCPU gets none. */
 static struct rs_error *vcpu_add(struct rs_kvm_sampler *s, const struct rs_kvm_state *state)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -252,8 +200,7 @@ static struct rs_error *vcpu_add(struct rs_kvm_sampler *s, const struct rs_kvm_s
 	}
 	if (s->n && s->vcpus[0].kvm != state->kvm)
 		return rs_error_create(RS_FAILED,
-				       "process %d has several VMs; only one is supported",
-				       s->pid);
+				       "process %d has several VMs; only one is supported", s->pid);
 	if (s->is_started)
 		return NULL;
 	if (s->n == RS_KVM_SAMPLE_VCPUS)
@@ -263,7 +210,7 @@ static struct rs_error *vcpu_add(struct rs_kvm_sampler *s, const struct rs_kvm_s
 	return NULL;
 }
 
-/* Before the vCPUs are read again: those that are not found have no registers. */
+/* Clears the registers before the vCPUs are read again. vCPUs that are not found keep none. */
 static void vcpus_forget(struct rs_kvm_sampler *s)
 {
 	if (!s->is_started)
@@ -272,27 +219,24 @@ static void vcpus_forget(struct rs_kvm_sampler *s)
 		s->vcpus[i].known = s->vcpus[i].tid = 0;
 }
 
-static struct rs_error *records_parse(struct rs_kvm_sampler *s, size_t bytes)
+static struct rs_error *records_parse(struct rs_kvm_sampler *s)
 {
+	struct rs_kvm_scan_head head;
 	struct rs_error *err = NULL;
+	const uint8_t *record;
 	size_t at = 0;
 
 	vcpus_forget(s);
 	s->slots.generation = UINT64_MAX;
-	while (!err && at + sizeof(struct rs_kvm_look_head) <= bytes) {
-		struct rs_kvm_look_head head;
-		struct rs_kvm_look_vcpu vcpu;
+	while (!err && (record = rs_bpf_iter_next(&s->scan, &at, &head))) {
+		struct rs_kvm_scan_vcpu vcpu;
 
-		memcpy(&head, s->records + at, sizeof(head));
-		if (head.bytes < sizeof(head) || head.bytes > bytes - at)
-			break;
-		if (head.kind == RS_KVM_LOOK_VCPU && head.bytes == sizeof(vcpu)) {
-			memcpy(&vcpu, s->records + at, sizeof(vcpu));
+		if (head.kind == RS_KVM_SCAN_VCPU && head.bytes == sizeof(vcpu)) {
+			memcpy(&vcpu, record, sizeof(vcpu));
 			err = vcpu_add(s, &vcpu.state);
-		} else if (head.kind == RS_KVM_LOOK_SLOTS && head.bytes == sizeof(s->slots)) {
-			memcpy(&s->slots, s->records + at, sizeof(s->slots));
+		} else if (!rs_kvm_scan_slots_copy(record, &head, &s->slots)) {
+			break;
 		}
-		at += head.bytes;
 	}
 	return err;
 }
@@ -304,16 +248,15 @@ static int state_order(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-struct rs_error *rs_kvm_sampler_look(struct rs_kvm_sampler *s, struct rs_kvm_look *look)
+struct rs_error *rs_kvm_sampler_scan(struct rs_kvm_sampler *s, struct rs_kvm_scan *scan)
 {
 	struct rs_error *err = NULL;
 	uint32_t tries = 0;
-	size_t bytes = 0;
 
 	do {
-		err = records_read(s, &bytes);
+		err = records_read(s);
 		if (!err)
-			err = records_parse(s, bytes);
+			err = records_parse(s);
 	} while (!err && s->n && s->slots.generation == UINT64_MAX && ++tries < LOOK_TRIES);
 	if (!err && !s->n)
 		err = rs_error_create(RS_FAILED, "process %d runs no vCPU", s->pid);
@@ -326,14 +269,14 @@ struct rs_error *rs_kvm_sampler_look(struct rs_kvm_sampler *s, struct rs_kvm_loo
 		return err;
 	if (!s->is_started)
 		qsort(s->vcpus, s->n, sizeof(s->vcpus[0]), state_order);
-	*look = (struct rs_kvm_look){
+	*scan = (struct rs_kvm_scan){
 		.vcpus = s->vcpus,
 		.n_vcpus = s->n,
 		.slots = s->slots.slots,
-		.n_slots = s->slots.n < RS_KVM_SAMPLE_SLOTS ? s->slots.n : RS_KVM_SAMPLE_SLOTS,
+		.n_slots = s->slots.n,
+		.slots_left = s->slots.left,
 		.generation = s->slots.generation,
 	};
-	look->slots_left = s->slots.n - look->n_slots;
 	return NULL;
 }
 
@@ -360,8 +303,9 @@ static struct rs_error *clock_start(struct rs_kvm_sampler *s, uint32_t at, uint6
 			      PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
-		return errno == ESRCH ? NULL /* it has ended */
-				      : rs_error_errno(errno, "a clock for thread %u", vcpu->tid);
+		return errno == ESRCH ? NULL /* the thread has ended */
+				      : rs_error_errno(errno, "cannot create a clock for thread %u",
+						       vcpu->tid);
 	s->targets[at].kvm = vcpu->kvm;
 	s->targets[at].id = vcpu->id;
 	s->targets[at].vcpu = vcpu->vcpu;
@@ -369,12 +313,12 @@ static struct rs_error *clock_start(struct rs_kvm_sampler *s, uint32_t at, uint6
 	if (s->clocks[at])
 		return NULL;
 	close(fd);
-	return rs_bpf_failed(errno, "attaching to a clock");
+	return rs_bpf_log_error(errno, "cannot attach to a clock");
 }
 
 struct rs_error *rs_kvm_sampler_start(struct rs_kvm_sampler *s, uint64_t interval_ns)
 {
-	libbpf_print_fn_t before = rs_bpf_listen();
+	libbpf_print_fn_t before = rs_bpf_log_begin();
 	struct rs_error *err = NULL;
 
 	s->is_started = true;

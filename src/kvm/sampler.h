@@ -2,10 +2,10 @@
 /*
  * Samples the vCPUs of one process without stopping them: registers, and the task that the guest's
  * kernel runs, at the ticks of a clock that ticks while a vCPU's thread runs. sample.bpf.c has the
- * BPF programs, sample_wire.h what they write.
+ * BPF programs, sample_wire.h the layouts of their output.
  *
  *	rs_kvm_sampler_open()	loads the programs
- *	rs_kvm_sampler_look()	reads all vCPUs and the memory slots as they are now
+ *	rs_kvm_sampler_scan()	reads all vCPUs and the memory slots as they are now
  *	rs_kvm_sampler_guest()	where the guest's kernel has its tasks, once it is found
  *	rs_kvm_sampler_start()	a clock for each vCPU's thread
  *	rs_kvm_sampler_poll()	what was sampled since the last call
@@ -28,50 +28,52 @@
 
 struct rs_kvm_sampler;
 
-/* What there is at one moment. Arrays are the sampler's, valid until its next look. */
-struct rs_kvm_look {
-	const struct rs_kvm_state *vcpus; /* by their numbers; `known` is 0 of one that has gone */
+/* The vCPUs and memory slots at one moment. The sampler owns the arrays, which are valid until its
+ * next scan. */
+struct rs_kvm_scan {
+	const struct rs_kvm_state *vcpus; /* sorted by number; a vCPU that has gone has `known` 0 */
 	uint32_t n_vcpus;
 	const struct rs_kvm_slot_memory *slots;
 	uint32_t n_slots;
-	uint32_t slots_left; /* for which there was no room */
+	uint32_t slots_left; /* samples for which there was no room */
 	uint64_t generation; /* of the slots */
 };
 
 struct rs_kvm_sampler_counts {
-	uint64_t ticks;		/* of all clocks */
-	uint64_t refused;	/* the ring was full */
-	uint64_t cost_ns;	/* in the host's kernel, for all ticks */
+	uint64_t ticks;		/* ticks of all clocks */
+	uint64_t refused;	/* samples lost because the ring was full */
+	uint64_t cost_ns;	/* time in the host's kernel, for all ticks */
 	uint64_t gone;		/* ticks of a vCPU that its process has closed */
-	uint32_t without_clock; /* vCPUs that a thread has run, and that have no clock */
+	uint32_t without_clock; /* vCPUs that a thread has run, but that have no clock */
 };
 
-/* Returns whether this host's KVM is of the kind whose registers are read: SVM. */
+/* Returns whether this host's KVM uses SVM, whose registers can be read. */
 bool rs_kvm_can_sample(void);
 
-/* Returns an error that says what this machine lacks: RS_FAILED for what all of KVM's sessions
- * need, RS_ABSENT for SVM. */
+/* Checks the requirements. Returns RS_FAILED if this machine lacks a requirement of all KVM
+ * sessions, RS_ABSENT if it lacks SVM. The message names what is missing. */
 struct rs_error *rs_kvm_sampler_check(void);
 
-/* Returns what rs_kvm_sampler_check() returns, too. */
+/* Loads the programs. Returns also the errors of rs_kvm_sampler_check(). */
 struct rs_error *rs_kvm_sampler_open(int pid, struct rs_kvm_sampler **sampler);
 void rs_kvm_sampler_close(struct rs_kvm_sampler *sampler); /* NULL is ignored */
 
-/* Returns RS_FAILED if the process has no vCPU, or vCPUs of several VMs. */
-struct rs_error *rs_kvm_sampler_look(struct rs_kvm_sampler *sampler, struct rs_kvm_look *look);
+/* Reads all vCPUs and memory slots. Returns RS_FAILED if the process has no vCPU, or vCPUs of
+ * several VMs. */
+struct rs_error *rs_kvm_sampler_scan(struct rs_kvm_sampler *sampler, struct rs_kvm_scan *scan);
 
-/* Sets what is read of the guest's memory in each sample. `current_at` has an address for each vCPU
- * of the last look, in its order; 0: not known. */
+/* Sets the places in the guest's memory that each sample reads. `current_at` has an address for
+ * each vCPU of the last scan, in the scan's order; 0: unknown. */
 void rs_kvm_sampler_guest(struct rs_kvm_sampler *sampler, const struct rs_kvm_sample_guest *guest,
 			  const uint64_t *current_at);
 
-/* Starts a clock for each vCPU of the last look whose thread is known and has none yet. Its period
- * is of the thread's time on a CPU. */
+/* Starts a clock for each vCPU of the last scan whose thread is known and has no clock yet. The
+ * period counts the thread's time on a CPU. */
 struct rs_error *rs_kvm_sampler_start(struct rs_kvm_sampler *sampler, uint64_t interval_ns);
 void rs_kvm_sampler_stop(struct rs_kvm_sampler *sampler);
 
 /* Passes each sample to consume(), which returns an error to end the poll. `target` of a sample is
- * the vCPU's place in the look before rs_kvm_sampler_start(). */
+ * the vCPU's place in the scan before rs_kvm_sampler_start(). */
 struct rs_error *rs_kvm_sampler_poll(struct rs_kvm_sampler *sampler,
 				     struct rs_error *(*consume)(void *ctx,
 								 const struct rs_kvm_sample *),
@@ -80,7 +82,7 @@ struct rs_error *rs_kvm_sampler_poll(struct rs_kvm_sampler *sampler,
 void rs_kvm_sampler_count(const struct rs_kvm_sampler *sampler,
 			  struct rs_kvm_sampler_counts *counts);
 
-/* Converts to the registers of ringside/registers.h; what is not known is 0. */
+/* Converts to the registers of ringside/registers.h. Unknown registers are 0. */
 void rs_kvm_state_regs(const struct rs_kvm_state *state, struct rs_x86_regs *regs);
 
 #endif

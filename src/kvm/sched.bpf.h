@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vCPU threads in the scheduler's hands. Included by exits.bpf.c. These run for every thread of the
- * host, so they are quick to see that one is not ours.
+ * The programs on the scheduler's tracepoints. Included by exits.bpf.c. They run for each thread of
+ * the host, so they first check quickly whether a thread has a slot.
  *
- * Each switch says in last[] which slot runs here next, if any: so the thread that leaves is known
- * without a lookup, once a CPU has seen a switch.
+ * Each switch stores in last[] which slot runs next on the CPU, if any. So the thread that leaves
+ * is known without a lookup, once a switch has occurred on the CPU.
  */
 #ifndef RS_KVM_SCHED_BPF_H
 #define RS_KVM_SCHED_BPF_H
 
-/* The slot of a thread by tid; of any process, for tids are the host's. */
+/* Returns the slot of a thread by its tid, in any process: tids are those of the host. */
 static __always_inline uint32_t thread_by_tid(uint32_t tid)
 {
 	const uint32_t *found = tid ? bpf_map_lookup_elem(&threads, &tid) : NULL;
@@ -17,7 +17,8 @@ static __always_inline uint32_t thread_by_tid(uint32_t tid)
 	return found ? *found : RS_KVM_NO_SLOT;
 }
 
-/* Goes to another slot; false: there is none, or its thread has ended. */
+/* Moves `here` to another slot. Returns false if the slot does not exist, or its thread has
+ * ended. */
 static __always_inline bool slot_at(struct here *here, uint32_t at, uint32_t tid)
 {
 	here->at = at;
@@ -47,7 +48,7 @@ static __always_inline void on_cpu(const struct here *here, uint32_t prev)
 	}
 }
 
-/* state: 0 if the thread that leaves could have gone on. */
+/* state: 0 if the thread that leaves was runnable. */
 static __always_inline void on_switch(uint32_t prev, uint32_t next, bool next_is_kernel,
 				      uint32_t state)
 {
@@ -62,7 +63,7 @@ static __always_inline void on_switch(uint32_t prev, uint32_t next, bool next_is
 	if (!next_is_kernel)
 		to = thread_by_tid(next);
 	last->slot = to;
-	last->sure = config.n_cpus <= RS_KVM_LAST; /* else it may be another CPU's */
+	last->sure = config.n_cpus <= RS_KVM_LAST; /* else another CPU may use it */
 	if (from == RS_KVM_NO_SLOT && to == RS_KVM_NO_SLOT)
 		return;
 	stamp(&here);
@@ -73,7 +74,7 @@ static __always_inline void on_switch(uint32_t prev, uint32_t next, bool next_is
 	leave(&here);
 }
 
-/* Seen on the waker's CPU, in interrupts too. */
+/* Runs on the waker's CPU, also in interrupts. */
 static __always_inline void on_sched_wakeup(uint32_t tid)
 {
 	uint32_t at = thread_by_tid(tid);
@@ -92,7 +93,7 @@ static __always_inline void on_sched_wakeup(uint32_t tid)
 	leave(&here);
 }
 
-/* What is left of a thread that ends: its last exit is counted, its time stands still. */
+/* Ends a thread's accounting: counts its last exit, and stops its time. */
 static __always_inline void thread_close(struct here *here)
 {
 	if (config.only_count) {
@@ -113,8 +114,8 @@ static __always_inline void thread_close(struct here *here)
 	leave(here);
 }
 
-/* The thread that runs ends. Also while the gate is shut: the session puts threads into `threads`
- * before it opens, and must not leave a dead one there. */
+/* The current thread ends. The program also works while the gate is closed, because the session
+ * adds threads to `threads` before the gate opens, and an ended thread must not stay there. */
 static __always_inline void on_thread_end(void)
 {
 	uint64_t id = RS_KVM_SELF();
@@ -133,7 +134,7 @@ static __always_inline void on_thread_end(void)
 
 #ifdef RS_KVM_BODIES
 
-RS_SCHED(sched_switch) /* args: prev, next, whether that is the kernel's, state */
+RS_SCHED(sched_switch) /* args: prev, next, whether next is a kernel thread, state */
 {
 	on_switch((uint32_t)args[0], (uint32_t)args[1], args[2] != 0, (uint32_t)args[3]);
 }
@@ -154,7 +155,7 @@ static __always_inline uint32_t state_of(const struct task_struct *task)
 	return (uint32_t)old->state;
 }
 
-/* (preempt, prev, next); from 5.19 on also prev_state behind them; in 5.18 before prev. */
+/* (preempt, prev, next); since 5.19 prev_state follows them; in 5.18 it precedes prev. */
 RS_SCHED(sched_switch)
 {
 	const struct task_struct *prev, *next;

@@ -24,10 +24,10 @@
 static struct rs_error *check_options(const struct rs_kvm_options *o)
 {
 	if (o->threads_max > RS_KVM_THREADS_MAX)
-		return rs_error_create(RS_USAGE, "%u threads are too many: %u at most",
+		return rs_error_create(RS_USAGE, "%u threads are too many: at most %u are possible",
 				       o->threads_max, RS_KVM_THREADS_MAX);
 	if (o->ring_bytes && (o->ring_bytes < RS_KVM_RING_MIN || o->ring_bytes > RS_KVM_RING_MAX))
-		return rs_error_create(RS_USAGE, "a ring is of %u to %u bytes, not %u",
+		return rs_error_create(RS_USAGE, "a ring must have %u to %u bytes, not %u",
 				       RS_KVM_RING_MIN, RS_KVM_RING_MAX, o->ring_bytes);
 	return NULL;
 }
@@ -101,8 +101,8 @@ static struct rs_error *copy_tids(struct rs_kvm_session *s, const struct rs_kvm_
 }
 
 /*
- * Two maps, one of which holds the other: an update of the outer one returns when every program
- * that ran has ended (kernel/bpf/syscall.c: maybe_wait_bpf_programs(), since 4.20).
+ * Creates two maps, one of which holds the other. An update of the outer map returns when each
+ * program that ran has ended (kernel/bpf/syscall.c: maybe_wait_bpf_programs(), since 4.20).
  */
 static struct rs_error *grace_init(struct rs_kvm_session *s)
 {
@@ -113,7 +113,7 @@ static struct rs_error *grace_init(struct rs_kvm_session *s)
 	s->grace_outer = s->grace_inner < 0 ? -1
 					    : bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "rs_grace",
 							     4, 4, 1, &options);
-	return s->grace_outer < 0 ? rs_error_errno(errno, "making a BPF map of maps") : NULL;
+	return s->grace_outer < 0 ? rs_error_errno(errno, "cannot create a BPF map of maps") : NULL;
 }
 
 static struct rs_error *grace(const struct rs_kvm_session *s)
@@ -121,7 +121,7 @@ static struct rs_error *grace(const struct rs_kvm_session *s)
 	const uint32_t at = 0, inner = (uint32_t)s->grace_inner;
 
 	if (bpf_map_update_elem(s->grace_outer, &at, &inner, BPF_ANY))
-		return rs_error_errno(errno, "waiting for the BPF programs that run");
+		return rs_error_errno(errno, "cannot wait for the running BPF programs");
 	return NULL;
 }
 
@@ -204,7 +204,7 @@ void rs_kvm_close(struct rs_kvm_session *s)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Adds the thread of a slot that is in use. */
+/* Adds the thread of a slot that is in use. Returns its entry. */
 static struct rs_kvm_known *known_add(struct rs_kvm_session *s, uint32_t slot)
 {
 	struct rs_kvm_known *known = &s->known[s->n_known++];
@@ -239,15 +239,15 @@ static struct rs_error *preload(struct rs_kvm_session *s, const struct rs_kvm_vc
 	if (bpf_map_lookup_elem(threads, &tid, &at) == 0)
 		return NULL;
 	if (bpf_map_lookup_and_delete_elem(free_slots, NULL, &at))
-		return errno == ENOENT ? NULL : rs_error_errno(errno, "taking a free slot");
+		return errno == ENOENT ? NULL : rs_error_errno(errno, "cannot take a free slot");
 	slot = rs_kvm_slot(s, at);
 	slot->id = (uint64_t)(uint32_t)vcpu->pid << 32 | tid;
 	slot->tid = tid;
 	slot->tgid = (uint32_t)vcpu->pid;
 	slot->vcpu = vcpu->vcpu;
 	if (bpf_map_update_elem(threads, &tid, &at, BPF_ANY))
-		return rs_error_errno(errno, "adding thread %u", tid);
-	if (process_of(vcpu->tid) != vcpu->pid) { /* it ended, perhaps before the program ran */
+		return rs_error_errno(errno, "cannot add thread %u", tid);
+	if (process_of(vcpu->tid) != vcpu->pid) { /* it may have ended before on_thread_end() ran */
 		slot->id = ~UINT64_C(0);
 		bpf_map_delete_elem(threads, &tid);
 		return NULL;
@@ -276,7 +276,7 @@ static bool is_wanted(const struct rs_kvm_session *s, const struct rs_kvm_vcpu *
 	return !s->n_tids || is_listed(s, vcpu->tid);
 }
 
-/* The threads that were asked for by number, whether or not they are known as vCPUs. */
+/* Gives slots to the threads that the options list, whether or not they are found as vCPUs. */
 static struct rs_error *preload_listed(struct rs_kvm_session *s)
 {
 	struct rs_error *err = NULL;
@@ -306,10 +306,10 @@ static struct rs_error *preload_all(struct rs_kvm_session *s)
 	return err ? err : preload_listed(s);
 }
 
-#define NUMBER_WAIT_US 2000 /* between the last of them */
+#define NUMBER_WAIT_US 2000 /* between the last attempts */
 #define NUMBER_LAST    5
 
-/* Whether a thread's number is still to be found. */
+/* Returns whether a thread's vCPU number is not yet known. */
 static bool is_unnumbered(const struct rs_kvm_session *s, const struct rs_kvm_known *known)
 {
 	const struct rs_kvm_slot *slot = rs_kvm_slot(s, known->slot);
@@ -317,7 +317,7 @@ static bool is_unnumbered(const struct rs_kvm_session *s, const struct rs_kvm_kn
 	return known->vcpu < 0 && slot->vcpu < 0;
 }
 
-/* The vCPU that a thread ran, of these; -1: none, or one cannot tell which. */
+/* Returns the vCPU of the list that a thread ran, or -1 if it ran none, or several. */
 static int vcpu_of(const struct rs_kvm_slot *slot, const struct rs_kvm_vcpu *vcpus, uint32_t n)
 {
 	int vcpu = -1;
@@ -332,9 +332,9 @@ static int vcpu_of(const struct rs_kvm_slot *slot, const struct rs_kvm_vcpu *vcp
 	return vcpu;
 }
 
-/* Finds vCPU numbers that no record had: kernels without, or sessions on kvm_userspace_exit. A
- * thread that has just begun may not be found yet, and is looked up again; one that has ended is
- * found as long as its VM is there. */
+/* Finds vCPU numbers that were not in a record, because the kernel does not record them, or the
+ * session counts kvm_userspace_exit. A thread that has just begun may not be found yet, and is
+ * looked up again later. A thread that has ended is found while its VM exists. */
 static struct rs_error *number(struct rs_kvm_session *s)
 {
 	struct rs_kvm_vcpu *vcpus = NULL;
@@ -359,7 +359,8 @@ static bool any_unnumbered(const struct rs_kvm_session *s)
 	return false;
 }
 
-/* The same, of those whose turn it is: at the first look, the second, the fourth, ... */
+/* Returns whether a thread without a number is due for a lookup: at the first call, the second, the
+ * fourth, ... */
 static bool any_to_number(struct rs_kvm_session *s)
 {
 	bool any = false;
@@ -375,7 +376,7 @@ static bool any_to_number(struct rs_kvm_session *s)
 	return any;
 }
 
-struct rs_error *rs_kvm_learn(struct rs_kvm_session *s)
+struct rs_error *rs_kvm_refresh(struct rs_kvm_session *s)
 {
 	for (uint32_t at = 1; at <= s->threads_max; at++) {
 		const struct rs_kvm_slot *slot = rs_kvm_slot(s, at);
@@ -407,7 +408,7 @@ static struct rs_error *gate_open(struct rs_kvm_session *s)
 	for (uint32_t i = 0; i < s->n_known; i++)
 		rs_vcpu_begin(&rs_kvm_slot(s, s->known[i].slot)->time, s->opened_ns);
 	s->gate = RS_KVM_OPEN;
-	/* Pairs with each program's load of it: what was written above is there before. */
+	/* Pairs with each program's load of the gate: programs observe the stores above. */
 	__atomic_store_n(&control->gate, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -417,7 +418,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* No program runs any more: what they left for later is done here. */
+/* Counts pending exits and refused records, after the last program has ended. */
 static void finish(struct rs_kvm_session *s)
 {
 	for (uint32_t i = 0; i < s->n_known; i++) {
@@ -438,10 +439,10 @@ static void finish(struct rs_kvm_session *s)
 		struct rs_sbuf *ring = rs_kvm_element(&s->rings, i);
 
 		s->closed_ns = later(s->closed_ns, cpu->last_ns);
-		/* A record that waited for a next program, which did not come. */
+		/* A record that waited for a next program is lost. */
 		cpu->refused += cpu->pending_end - cpu->pending_begin;
 		cpu->pending_begin = cpu->pending_end;
-		/* Pairs with the consumer's acquire: a drain may be at work. */
+		/* Pairs with the consumer's acquire: a drain may run concurrently. */
 		__atomic_store_n(&ring->refused, cpu->refused, __ATOMIC_RELEASE);
 	}
 }
@@ -458,10 +459,11 @@ static void schedstats(struct rs_kvm_session *s)
 	}
 }
 
-/* Nobody asks later: a thread that has no number yet is given a moment. */
-static struct rs_error *learn_last(struct rs_kvm_session *s)
+/* Refreshes the threads for the last time, and waits a short time for numbers that are still
+ * unknown. */
+static struct rs_error *refresh_last(struct rs_kvm_session *s)
 {
-	struct rs_error *err = rs_kvm_learn(s);
+	struct rs_error *err = rs_kvm_refresh(s);
 
 	for (int i = 0; !err && i < NUMBER_LAST && any_unnumbered(s); i++) {
 		usleep(NUMBER_WAIT_US);
@@ -470,8 +472,9 @@ static struct rs_error *learn_last(struct rs_kvm_session *s)
 	return err;
 }
 
-/* Who sleeps, of those that nothing was seen of: asked while what they do would still be seen. */
-static void sleepers(struct rs_kvm_session *s)
+/* Finds which threads without an event sleep. Called while the gate is still open, so that a switch
+ * after the check would be an event. */
+static void asleep_read(struct rs_kvm_session *s)
 {
 	for (uint32_t i = 0; i < s->n_known; i++) {
 		const struct rs_kvm_slot *slot = rs_kvm_slot(s, s->known[i].slot);
@@ -487,8 +490,8 @@ static struct rs_error *gate_shut(struct rs_kvm_session *s)
 	struct rs_error *err;
 
 	if (s->config.latency)
-		sleepers(s);
-	/* Pairs with each program's load of it. */
+		asleep_read(s);
+	/* Pairs with each program's load of the gate. */
 	__atomic_store_n(&control->gate, 0, __ATOMIC_SEQ_CST);
 	s->closed_ns = rs_now_ns(CLOCK_MONOTONIC);
 	s->gate = RS_KVM_SHUT;
@@ -496,7 +499,7 @@ static struct rs_error *gate_shut(struct rs_kvm_session *s)
 		schedstats(s);
 	err = grace(s);
 	if (!err)
-		err = learn_last(s);
+		err = refresh_last(s);
 	if (!err)
 		finish(s);
 	return err;
@@ -508,7 +511,7 @@ struct rs_error *rs_kvm_gate(struct rs_kvm_session *s, bool open)
 		return gate_open(s);
 	if (!open && s->gate == RS_KVM_OPEN)
 		return gate_shut(s);
-	return rs_error_create(RS_USAGE, "a session's gate opens once, and is shut once");
+	return rs_error_create(RS_USAGE, "a session's gate opens once, and closes once");
 }
 
 /* ---- rings and trigger ----------------------------------------------------------------------- */
@@ -531,7 +534,7 @@ bool rs_kvm_triggered(const struct rs_kvm_session *s, struct rs_kvm_trigger *tri
 	for (uint32_t i = 0; i < s->n_cpus; i++) {
 		const struct rs_kvm_pulled *pulled = &rs_kvm_cpu(s, i)->pulled;
 
-		/* Pairs with trigger() in exits.bpf.c, which writes it last. */
+		/* Pairs with trigger() in exits.bpf.c, which writes `set` last. */
 		if (!__atomic_load_n(&pulled->set, __ATOMIC_ACQUIRE) ||
 		    (any && pulled->at_ns >= trigger->at_ns))
 			continue;
@@ -549,14 +552,14 @@ bool rs_kvm_triggered(const struct rs_kvm_session *s, struct rs_kvm_trigger *tri
 
 void rs_kvm_rearm(struct rs_kvm_session *s)
 {
-	/* Pairs with trigger() in exits.bpf.c, which pulls only what was not. */
+	/* Pairs with trigger() in exits.bpf.c, which writes only while `set` is 0. */
 	for (uint32_t i = 0; i < s->n_cpus; i++)
 		__atomic_store_n(&rs_kvm_cpu(s, i)->pulled.set, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- programs that come later ---------------------------------------------------------------- */
+/* ---- later programs -------------------------------------------------------------------------- */
 
-/* Returns how many sums have a place of their own on each CPU: at most half of all. */
+/* Returns the number of sums that have a place near each CPU: at most half of all. */
 static uint32_t near_count(const struct rs_kvm_session *s, const struct rs_filter *filter)
 {
 	uint32_t n = RS_KVM_NEAR_MAX;
@@ -584,7 +587,7 @@ struct rs_error *rs_kvm_program_image(struct rs_kvm_session *s, const struct rs_
 				      const struct rs_filter *filter)
 {
 	if (!s->later || s->programs || s->gate != RS_KVM_NEW)
-		return rs_error_create(RS_USAGE, "this session's programs are loaded already");
+		return rs_error_create(RS_USAGE, "this session's programs are already loaded");
 	filter_apply(s, filter);
 	return rs_kvm_load_programs(s, image, filter);
 }

@@ -2,7 +2,7 @@
 /*
  * Reads a session's counts from the mapped arrays while the programs write to them, without a
  * system call. A row is valid if the counters before and after it agree, so its sums are
- * consistent. Rows are not of one instant.
+ * consistent. Different rows may be of different instants.
  */
 #include "base/now.h"
 #include "kvm/session.h"
@@ -22,10 +22,11 @@ static struct rs_vcpu_time time_read(const struct rs_kvm_slot *slot)
 	uint32_t before;
 
 	for (int i = 0; i < TRIES; i++) {
-		/* Pairs with TIME_STEP() of the programs, which steps begun first and done last. */
+		/* Pairs with TIME_STEP() of the programs, which increments begun first and sets
+		 * done last. */
 		before = __atomic_load_n(&slot->done, __ATOMIC_ACQUIRE);
 		memcpy(&time, (const void *)&slot->time, sizeof(time));
-		/* The words first, then the other counter; pairs with the program's order. */
+		/* Read the words before the other counter; pairs with the program's order. */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&slot->begun, __ATOMIC_RELAXED) == before)
 			break;
@@ -55,7 +56,7 @@ static void thread_time(const struct rs_kvm_session *s, const struct rs_kvm_know
 	const struct rs_kvm_slot *slot = rs_kvm_slot(s, known->slot);
 
 	thread_sched(s, known, thread);
-	/* Asked before the slot is read: a switch since then would be in it. */
+	/* Read before the slot: the slot would show a switch after this read. */
 	thread->asleep = known->asleep;
 	if (s->gate == RS_KVM_OPEN && !slot->time.seen && !thread->ended)
 		thread->asleep = rs_kvm_asleep(thread->pid, thread->tid);
@@ -76,7 +77,7 @@ static void threads_read(struct rs_kvm_session *s)
 			.pid = (int)slot->tgid,
 			.tid = (int)slot->tid,
 			.vcpu = slot->vcpu >= 0 ? slot->vcpu : known->vcpu,
-			/* Pairs with on_thread_end(), whose last step it is. */
+			/* Pairs with on_thread_end(), which writes it last. */
 			.ended = __atomic_load_n(&slot->ended, __ATOMIC_ACQUIRE),
 		};
 		memcpy(thread->vm, known->vm, sizeof(thread->vm));
@@ -85,8 +86,8 @@ static void threads_read(struct rs_kvm_session *s)
 	}
 }
 
-/* What has passed since each thread's last step is in its present state, as far as the kernel's
- * tracepoints tell the states apart. */
+/* Accounts the time since each thread's last step to its present state, as far as the kernel's
+ * tracepoints distinguish the states. */
 static void threads_until(struct rs_kvm_session *s, uint64_t now)
 {
 	bool entered = false, left = false;
@@ -100,7 +101,7 @@ static void threads_until(struct rs_kvm_session *s, uint64_t now)
 		left |= thread->time.left;
 	}
 	for (uint32_t i = 0; left && !entered && i < s->n_known; i++)
-		rs_vcpu_doubt(&s->threads[i].time);
+		rs_vcpu_merge_unknown(&s->threads[i].time);
 }
 
 /* ---- exits ----------------------------------------------------------------------------------- */
@@ -108,16 +109,16 @@ static void threads_until(struct rs_kvm_session *s, uint64_t now)
 static void cell_read(const struct rs_kvm_cell *cell, struct rs_kvm_cell *copy)
 {
 	for (int i = 0; i < TRIES; i++) {
-		/* Pairs with cell_cost(), which steps entered first and settled last. */
+		/* Pairs with cell_cost(), which increments entered first and sets settled last. */
 		uint64_t before = __atomic_load_n(&cell->settled, __ATOMIC_ACQUIRE);
 
 		memcpy(copy, (const void *)cell, sizeof(*copy));
-		/* The words first, then the other counter; pairs with the program's order. */
+		/* Read the words before the other counter; pairs with the program's order. */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&cell->entered, __ATOMIC_RELAXED) == before)
 			break;
 	}
-	/* After the rest, so it is never less than what was entered. */
+	/* Read last, so that it is never less than entered. */
 	copy->count = __atomic_load_n(&cell->count, __ATOMIC_RELAXED);
 }
 
@@ -140,7 +141,7 @@ static void exit_fill(const struct rs_kvm_session *s, uint32_t at, uint32_t epoc
 	};
 }
 
-/* Returns the reason that has a place in the row of a thread with this isa, or 0: the inverse of
+/* Returns the reason of a place in the row of a thread with this isa, or 0. The inverse of
  * rs_kvm_place(). */
 static uint64_t what_at(uint32_t isa, uint32_t place)
 {
@@ -206,7 +207,7 @@ static struct rs_error *exits_read(struct rs_kvm_session *s, uint32_t epoch, uin
 
 	*n = 0;
 	err = counts_read(s, n);
-	/* Blocks are handed out in order, but not at once: a hole ends nothing. */
+	/* Blocks are assigned in order, but are not all in use: continue after an unused one. */
 	for (uint32_t at = RS_KVM_BLOCK; !err && at < s->cells.n; at++) {
 		const struct rs_kvm_cell *cell = rs_kvm_cell(s, at);
 
@@ -230,11 +231,12 @@ static struct rs_error *exits_read(struct rs_kvm_session *s, uint32_t epoch, uin
 static void cause_read(const struct rs_kvm_cause_row *row, struct rs_kvm_cause_row *copy)
 {
 	for (int i = 0; i < TRIES; i++) {
-		/* Pairs with cause_settle(), which steps entered first and settled last. */
+		/* Pairs with cause_settle(), which increments entered first and sets settled
+		 * last. */
 		uint64_t before = __atomic_load_n(&row->settled, __ATOMIC_ACQUIRE);
 
 		memcpy(copy, (const void *)row, sizeof(*copy));
-		/* The words first, then the other counter; pairs with the program's order. */
+		/* Read the words before the other counter; pairs with the program's order. */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&row->entered, __ATOMIC_RELAXED) == before)
 			break;
@@ -273,7 +275,7 @@ static struct rs_error *causes_read(struct rs_kvm_session *s, uint32_t *n)
 	return NULL;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 static void dropped_read(const struct rs_kvm_session *s, struct rs_kvm_snapshot *snapshot)
 {
@@ -287,7 +289,7 @@ static void dropped_read(const struct rs_kvm_session *s, struct rs_kvm_snapshot 
 	}
 }
 
-/* Last of all that is read, so that no thread's time is ahead of it. */
+/* Reads the time after all else, so that no thread's time is ahead of it. */
 static void now_read(struct rs_kvm_session *s, struct rs_kvm_snapshot *snapshot)
 {
 	snapshot->now_ns = s->gate == RS_KVM_OPEN ? rs_now_ns(CLOCK_MONOTONIC) : s->closed_ns;
@@ -298,7 +300,7 @@ static void now_read(struct rs_kvm_session *s, struct rs_kvm_snapshot *snapshot)
 
 struct rs_error *rs_kvm_threads(struct rs_kvm_session *s, struct rs_kvm_snapshot *snapshot)
 {
-	struct rs_error *err = rs_kvm_learn(s);
+	struct rs_error *err = rs_kvm_refresh(s);
 
 	if (err)
 		return err;
@@ -312,14 +314,15 @@ struct rs_error *rs_kvm_snapshot(struct rs_kvm_session *s, struct rs_kvm_snapsho
 {
 	struct rs_kvm_control *control = (void *)s->control.mem;
 	struct rs_kvm_snapshot got = { .opened_ns = s->opened_ns };
-	struct rs_error *err = rs_kvm_learn(s);
+	struct rs_error *err = rs_kvm_refresh(s);
 	uint32_t epoch = control->epoch;
 
 	if (err)
 		return err;
 	/*
-	 * From here on least and greatest are the next snapshot's. What a program that has read the
-	 * epoch before still writes is there long before the cells are read: threads come first.
+	 * From here on, programs write minimum and maximum for the next snapshot. A program that
+	 * has read the old epoch finishes its writes long before the cells are read, because
+	 * threads are read first.
 	 */
 	__atomic_store_n(&control->epoch, epoch + 1, __ATOMIC_SEQ_CST);
 	threads_read(s);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a filter of the probe language adds up (event/filter.h): sums, each of one CPU's, so that
- * nobody else adds to it. A program comes to them one record after the other: records that come in
- * between wait until it is done.
+ * The sums of a filter of the probe language (event/filter.h). Each sum belongs to one CPU, and no
+ * other CPU adds to it. A program adds one record after the other: records that interrupt it wait
+ * until it is done.
  *
- * A sum is in an array, at the place that its key points to, if that was free when it came first;
- * else in a hash, of which a look costs several times as much. It may be in both: a place becomes
- * free when the session has read it.
+ * A sum is in an array, at the place that its key's hash selects, if the place was free when the
+ * key first appeared. Else it is in a hash, whose lookup costs several times as much. A key may be
+ * in both, because a place becomes free when the session has read it.
  *
- * An epoch's sums are at rest when no record of it can come any more; then the session reads them
- * and takes them out (sums.c).
+ * An epoch's sums are final when no more record of the epoch can arrive. The session then reads and
+ * removes them (sums.c).
  */
 #ifndef RS_KVM_SUMS_BPF_H
 #define RS_KVM_SUMS_BPF_H
@@ -17,7 +17,7 @@
 #include "event/filter_sum.h"
 #include "kvm/filter.bpf.h"
 
-/* Sizes are the session's to set. */
+/* The session sets the sizes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -33,7 +33,8 @@ struct {
 	__type(value, struct rs_kvm_near);
 } nears SEC(".maps");
 
-/* Where in the array a key is looked for: the high bits of a product are of all of its bits. */
+/* Returns a key's place in the array. The high bits of a product depend on all bits of its
+ * factors. */
 static __always_inline uint32_t near_at(uint32_t number, const uint64_t *key)
 {
 	uint64_t mixed = key[0];
@@ -46,7 +47,7 @@ static __always_inline uint32_t near_at(uint32_t number, const uint64_t *key)
 	return number * config.near + ((uint32_t)(mixed >> 56) & (config.near - 1));
 }
 
-/* NULL: the place is another's. */
+/* Returns a key's sum in the array, or NULL if another key has the place. */
 static __always_inline struct rs_filter_sum *sum_near(uint32_t number, const uint64_t *key)
 {
 	uint32_t at = near_at(number, key);
@@ -83,7 +84,7 @@ static __always_inline struct rs_filter_sum *sum_far(const uint64_t *key)
 	return bpf_map_lookup_elem(&sums, key);
 }
 
-/* Finds or makes the sum of a row of the CPU, and adds the row to it if `adds` is set. Returns
+/* Finds or creates the sum of a row of the CPU, and adds the row to it if `adds` is set. Returns
  * false if there is no room. */
 static __always_inline bool row_reserve(uint64_t *row, uint32_t number, uint64_t epoch, bool adds)
 {
@@ -107,7 +108,8 @@ static __always_inline bool row_reserve(uint64_t *row, uint32_t number, uint64_t
 	return sum;
 }
 
-/* Reserves the sum of the i-th row. A function of its own, so that a program has the code once. */
+/* Reserves the sum of the i-th row. It is a separate function, so that a program contains the code
+ * once. */
 __noinline int sum_reserve(uint32_t number, uint32_t i, uint64_t epoch, uint32_t adds)
 {
 	struct rs_kvm_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);

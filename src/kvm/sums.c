@@ -15,15 +15,15 @@
 
 #define KEY_WORDS (RS_FILTER_KEY_HEAD + RS_FILTER_KEYS)
 
-#define POLLS	1000	/* of a running program, before it is assumed dead */
+#define POLLS	1000	/* the wait for a running program, before it is assumed dead */
 #define POLL_NS 1000000 /* between two polls */
 
 struct key {
 	uint64_t words[KEY_WORDS];
 };
 
-/* Waits until no program runs that took its stamp before this one. Programs are not preempted, so
- * this takes microseconds, or as long as a hypervisor withholds a CPU. */
+/* Waits until no program runs that took its stamp before `before_ns`. Programs are not preempted,
+ * so this takes microseconds, or as long as a hypervisor withholds a CPU. */
 static void settle(const struct rs_kvm_session *s, uint64_t before_ns)
 {
 
@@ -73,7 +73,7 @@ static void consume_near(const struct rs_kvm_session *s, uint64_t epoch,
 		if (!__atomic_load_n(&near->key[0], __ATOMIC_ACQUIRE) ||
 		    __atomic_load_n(&near->key[1], __ATOMIC_RELAXED) >= epoch)
 			continue;
-		hand(consumer, near->key, &near->sum); /* at rest: rs_kvm_sums() has waited */
+		hand(consumer, near->key, &near->sum); /* final: rs_kvm_sums() has waited */
 		__atomic_store_n(&near->key[1], UINT64_MAX, __ATOMIC_RELAXED);
 		/* Pairs with the load in sum_near(). */
 		__atomic_store_n(&near->key[0], 0, __ATOMIC_RELEASE);
@@ -82,7 +82,7 @@ static void consume_near(const struct rs_kvm_session *s, uint64_t epoch,
 
 /* ---- in the hash ---------------------------------------------------------------------------- */
 
-/* Lists the keys of all epochs below one. The caller frees *out. */
+/* Lists the keys of all epochs before one. The caller frees *out. */
 static struct rs_error *keys_below(int map, uint64_t epoch, uint32_t room, struct key **out,
 				   uint32_t *n)
 {
@@ -117,7 +117,7 @@ static struct rs_error *consume_far(struct rs_kvm_session *s, uint64_t epoch,
 	for (uint32_t i = 0; !err && i < n; i++) {
 		if (bpf_map_lookup_elem(map, &keys[i], &sum) ||
 		    bpf_map_delete_elem(map, &keys[i])) {
-			err = rs_error_errno(errno, "reading what BPF has added up");
+			err = rs_error_errno(errno, "cannot read the sums of BPF");
 			break;
 		}
 		hand(consumer, keys[i].words, &sum);
@@ -151,7 +151,7 @@ const char *rs_kvm_sums_vm(struct rs_kvm_session *s, uint64_t slot)
 	if (!slot || slot > s->threads_max)
 		return "";
 	if (!s->known_of[slot])
-		rs_error_free(rs_kvm_learn(s));
+		rs_error_free(rs_kvm_refresh(s));
 	known = s->known_of[slot];
 	return known ? s->known[known - 1].vm : "";
 }

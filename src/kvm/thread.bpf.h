@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads, their cells and causes, on the BPF side; see wire.h for the arrays. The way of an exit
- * is: this CPU's entry, the slot of the thread that ran here last (it is still the same one, as its
- * id says, or one lookup finds the other), the cell that its row names. All are array elements:
- * addresses worked out in line.
+ * Threads, their cells and causes, on the BPF side; see wire.h for the arrays. An exit accesses
+ * this CPU's entry, the slot of the thread that ran here last, and the cell that the slot's row
+ * names. If the slot's id is not the current thread's, one lookup finds the thread's slot. All are
+ * array elements, whose addresses are computed in line.
  *
- * A slot's id is cleared when its thread ends, so a CPU that remembers the slot can't take a new
- * thread with the same tid for the old one.
+ * A slot's id is cleared when its thread ends, so a CPU that has stored the slot cannot confuse a
+ * new thread of the same tid with the old one.
  */
 #ifndef RS_KVM_THREAD_BPF_H
 #define RS_KVM_THREAD_BPF_H
@@ -19,7 +19,7 @@ const volatile struct rs_kvm_config config SEC(".rodata.config");
 struct rs_kvm_control control SEC(".data.control");
 struct rs_kvm_last last[RS_KVM_LAST] SEC(".data.last");
 
-/* Sizes are the session's to set. */
+/* The session sets the sizes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -81,8 +81,8 @@ struct {
 	__type(value, uint32_t);
 } cause_index SEC(".maps");
 
-/* What is free, in order: slots, and blocks of cells and of causes. (An atomic counter that gives
- * its value back would do, but came with 5.12.) */
+/* Queues of free slots, and of free blocks of cells and of causes. (An atomic counter that returns
+ * its value would suffice, but exists only since 5.12.) */
 #define RS_QUEUE(name)                                                                             \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_QUEUE);                                                  \
@@ -94,31 +94,31 @@ RS_QUEUE(free_slots);
 RS_QUEUE(free_cells);
 RS_QUEUE(free_causes);
 
-/* Who runs; the benchmark lets one thread stand for several. */
+/* The current thread. The benchmark defines it otherwise, to simulate several threads with one. */
 #ifndef RS_KVM_SELF
 #define RS_KVM_SELF() bpf_get_current_pid_tgid()
 #endif
 
-/* Where a program is. */
+/* A program's context. */
 struct here {
-	struct rs_kvm_cpu *cpu; /* where there are rings */
+	struct rs_kvm_cpu *cpu; /* only with rings */
 	struct rs_kvm_slot *slot;
 	uint64_t now;
 	uint32_t at;	 /* the slot's index */
 	uint32_t number; /* the CPU's */
-	uint32_t nested; /* in the middle of another program on this CPU */
+	uint32_t nested; /* it interrupts another program on this CPU */
 };
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* What may be done for a thread that has no slot. */
+/* What thread_find() does for a thread without a slot. */
 enum find {
 	FIND,	    /* nothing */
-	FIND_MAKE,  /* give it one */
-	FIND_COUNT, /* give it one; if there is none, an exit is dropped */
+	FIND_MAKE,  /* assign a slot */
+	FIND_COUNT, /* assign a slot; if none is free, count a dropped exit */
 };
 
-/* The slot is its thread's, and nobody else has heard of it yet. */
+/* Initializes a slot for its thread. No other CPU uses the slot yet. */
 static __always_inline void slot_begin(struct rs_kvm_slot *slot, uint64_t id)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -137,7 +137,7 @@ static __always_inline void slot_begin(struct rs_kvm_slot *slot, uint64_t id)
 	slot->used = 1;
 }
 
-/* Which of its counts a CPU has one more of. */
+/* Selects the count that drop() increments. */
 enum drop {
 	DROP_THREAD,
 	DROP_EXIT,
@@ -185,11 +185,11 @@ none:
 }
 
 /*
- * Another thread ran here last. An entry of `threads` whose slot has another id is left from a
- * thread whose end nobody saw.
+ * Finds or creates the slot of a thread, when another thread ran here last. An entry of `threads`
+ * whose slot has another id is left from a thread whose end was not observed.
  *
- * This and the others that are not static get scalars alone: so a verifier looks at each once, and
- * not on every path of every program.
+ * This and the other functions that are not static take only scalars, so that the verifier checks
+ * each once, and not on each path of each program.
  */
 __noinline uint32_t thread_find(uint32_t number, uint64_t id, uint32_t find)
 {
@@ -207,7 +207,7 @@ __noinline uint32_t thread_find(uint32_t number, uint64_t id, uint32_t find)
 	return at;
 }
 
-/* The slot of the thread that runs. */
+/* Finds the slot of the current thread. Returns false if it has none. */
 static __always_inline bool thread_here(struct here *here, enum find find)
 {
 	uint64_t id = RS_KVM_SELF();
@@ -256,7 +256,7 @@ __noinline uint32_t cell_make(uint32_t at, uint64_t what)
 	return n;
 }
 
-/* A reason with no place in the row. */
+/* Finds or creates the cell of a reason without a place in the row. */
 __noinline uint32_t cell_odd(uint32_t at, uint64_t what)
 {
 	struct rs_kvm_odd key = { .what = what, .slot = at };
@@ -266,13 +266,13 @@ __noinline uint32_t cell_odd(uint32_t at, uint64_t what)
 	if (found)
 		return *found;
 	n = cell_make(at, what);
-	/* If there is no room for the key the cell stays unused, as good as none. */
+	/* If there is no room for the key, the cell stays unused. */
 	if (n != RS_KVM_NO_CELL && bpf_map_update_elem(&odd, &key, &n, BPF_ANY))
 		return RS_KVM_NO_CELL;
 	return n;
 }
 
-/* The place in a slot's row, or RS_KVM_ROW. */
+/* Returns a reason's place in a slot's row, or RS_KVM_ROW. */
 static __always_inline uint32_t place_of(struct rs_kvm_slot *slot, uint32_t isa, uint32_t nested,
 					 uint32_t code)
 {
@@ -302,9 +302,9 @@ static __always_inline uint32_t cell_of(struct rs_kvm_slot *slot, uint32_t at, u
 	return n;
 }
 
-/* ---- where exits are only counted ------------------------------------------------------------ */
+/* ---- sessions that only count ---------------------------------------------------------------- */
 
-/* A rare reason's, or one that found no place. */
+/* Counts the current exit if it has a rare reason, or found no place. */
 __noinline int rare_settle(uint32_t number, uint32_t at)
 {
 	struct rs_kvm_slot *slot = bpf_map_lookup_elem(&slots, &at);
@@ -323,18 +323,18 @@ __noinline int rare_settle(uint32_t number, uint32_t at)
 	return 0;
 }
 
-/* What is usual stands in line, with no jump taken. Where it does not, an exit costs up to a fifth
- * more, by where the code comes to lie (make bench). */
+/* Marks the usual case, whose code is then in line, without a taken jump. Otherwise an exit costs
+ * up to a fifth more, depending on the code's layout (make bench). */
 #define RS_USUAL(is) __builtin_expect(!!(is), 1)
 
-/* The current exit is counted, and there is none any more but what the caller makes it. */
+/* Counts the current exit. The caller then sets the next one. */
 static __always_inline void count_settle(struct rs_kvm_slot *slot, uint32_t number, uint32_t at)
 {
 	uint32_t place = slot->place;
 
 	RS_OPAQUE(place);
 	if (RS_USUAL(place < RS_KVM_ROW))
-		slot->count[place]++; /* place 0 for none */
+		slot->count[place]++; /* place 0: no current exit */
 	else
 		rare_settle(number, at);
 }
@@ -349,7 +349,7 @@ static __always_inline void count_is(struct rs_kvm_slot *slot, uint32_t at, uint
 		slot->cell = cell_odd(at, rs_kvm_what(isa, nested, code));
 }
 
-/* An exit. The whole of it, but for the record that it comes in. */
+/* Handles an exit completely, except for the kernel's record. */
 static __always_inline void count_exit(uint32_t isa, uint32_t code, int32_t vcpu)
 {
 	uint32_t number, at;
@@ -374,7 +374,7 @@ static __always_inline void count_exit(uint32_t isa, uint32_t code, int32_t vcpu
 	count_is(slot, at, isa, 0, code);
 }
 
-/* The current exit came out of a guest's guest. */
+/* Marks the current exit as one of a nested guest. */
 static __always_inline void count_nested(void)
 {
 	uint32_t number = bpf_get_smp_processor_id(), at = last_of(number)->slot;
@@ -382,7 +382,7 @@ static __always_inline void count_nested(void)
 	const struct rs_kvm_cell *cell;
 
 	if (!slot || slot->id != RS_KVM_SELF())
-		return; /* it was not counted */
+		return; /* the exit was not counted */
 	if (slot->place && slot->place < RS_KVM_ROW_NESTED)
 		slot->place += RS_KVM_ROW_HARDWARE;
 	if (slot->place != RS_KVM_ROW)
@@ -392,7 +392,7 @@ static __always_inline void count_nested(void)
 		slot->cell = cell_odd(at, cell->what | rs_kvm_what(0, 1, 0));
 }
 
-/* ---- what an exit costs ---------------------------------------------------------------------- */
+/* ---- costs of exits -------------------------------------------------------------------------- */
 
 static __always_inline void extent_add(struct rs_kvm_cell *cell, uint64_t ns)
 {
@@ -442,7 +442,7 @@ static __always_inline void cell_cost(struct rs_kvm_cell *cell, uint32_t n,
 	cell->settled = cell->entered;
 }
 
-/* The current exit, if there is one, is counted; with its cost, if that is known. */
+/* Counts the current exit, if any, with its cost if that is known. */
 static __always_inline void exit_settle(struct here *here, const struct rs_vcpu_cost *cost)
 {
 	uint32_t n = here->slot->cell;
@@ -486,15 +486,16 @@ __noinline uint32_t cause_find(uint32_t at, uint32_t kind, uint64_t key)
 	return n;
 }
 
-/* One more of a cause. The exit's cost will be this one's, unless another follows before the
- * entry; never an interrupt's, which is injected on the way back in whatever the exit was for. */
+/* Counts a cause. The exit's cost goes to this cause, unless another cause follows before the
+ * entry. It never goes to an interrupt, which is injected before the entry independent of the
+ * exit's reason. */
 static __always_inline void cause_count(struct here *here, uint32_t kind, uint64_t key)
 {
 	uint32_t n = cause_find(here->at, kind, key);
 	struct rs_kvm_cause_row *row = bpf_map_lookup_elem(&causes, &n);
 
 	if (n && row) {
-		RS_ORDER(); /* else one addition, to a pointer chosen before it is checked */
+		RS_ORDER(); /* else one addition, to a pointer selected before its check */
 		row->count++;
 	} else {
 		drop(here->number, DROP_CAUSE);
@@ -534,7 +535,7 @@ static __always_inline void cause_settle(struct rs_kvm_slot *slot, const struct 
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* Around each step of a slot's time. */
+/* Encloses each change of a slot's time. */
 #define TIME_STEP(slot, step)                                                                      \
 	do {                                                                                       \
 		(slot)->begun++;                                                                   \

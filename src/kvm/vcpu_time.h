@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Accounts a vCPU thread's time. One state machine is compiled twice: the BPF programs run it live,
- * the analyses run it over recorded events, and so both give the same numbers.
+ * the analyses run it over recorded events, so both give the same numbers.
  *
  *	           exit                  user_exit
  *	  GUEST ---------->  KERNEL  ------------------>  USER
@@ -13,12 +13,12 @@
  *	                    and from the wake-up on WAIT -> on
  *
  * Every step accounts the time since the last one to exactly one state, so the states of a vCPU add
- * up to its observed time. Time of an unknown state is UNKNOWN, never a guess.
+ * up to its observed time. Time in an unknown state is UNKNOWN, never a guess.
  *
  * Stamps are CLOCK_MONOTONIC ns. All steps of a thread run in its own context, and are never
- * concurrent. The exception is rs_vcpu_wake(), which writes one word of its own.
+ * concurrent. The exception is rs_vcpu_wake(), which writes a word that no other step writes.
  *
- * The BPF compiler reads this header too: no libc, no division, no loop.
+ * The header is also compiled for BPF: no libc, no division, no loop.
  */
 #ifndef RS_KVM_VCPU_TIME_H
 #define RS_KVM_VCPU_TIME_H
@@ -44,7 +44,7 @@ enum rs_vcpu_off {
 	RS_VCPU_SLEEPING,
 };
 
-/* What an exit cost, from exit to the next entry: the parts add up to total_ns. */
+/* The cost of an exit, from the exit to the next entry. The parts add up to total_ns. */
 struct rs_vcpu_cost {
 	uint64_t total_ns;
 	uint64_t kernel_ns;
@@ -56,26 +56,26 @@ struct rs_vcpu_cost {
 struct rs_vcpu_time {
 	uint64_t since;	      /* observed from here */
 	uint64_t at;	      /* accounted up to here */
-	uint64_t wake;	      /* when it was woken while off; 0: not */
+	uint64_t wake;	      /* the time of its wake-up while off; 0: none */
 	uint64_t exit_at;     /* the exit that waits for its entry; 0: none */
-	uint64_t base_kernel; /* ns[] at that exit, unless it is plain */
+	uint64_t base_kernel; /* ns[] at that exit, unless plain is set */
 	uint64_t base_user;
 	uint64_t base_poll;
 	uint64_t halt_from;   /* the last return to the VMM, or the end of a halt */
 	uint64_t base_asleep; /* ns[] then */
 	uint64_t base_wait;
-	uint64_t halted_ns; /* by what KVM said of halts alone */
+	uint64_t halted_ns; /* by KVM's reports of halts alone */
 	uint64_t polled_ns;
 	uint64_t ns[RS_VCPU_STATES];
-	uint32_t state;	  /* GUEST, KERNEL, USER, or UNKNOWN: where it is when it is on a CPU */
+	uint32_t state;	  /* GUEST, KERNEL, USER, or UNKNOWN: the state while it is on a CPU */
 	uint32_t off;	  /* enum rs_vcpu_off */
-	uint32_t seen;	  /* anything, since it is watched */
-	uint32_t plain;	  /* nothing has come since that exit: all of it is KERNEL */
-	uint32_t entered; /* an exit or an entry was seen, */
-	uint32_t left;	  /* a return to the VMM, or the end of a halt */
+	uint32_t seen;	  /* any event since the watch began */
+	uint32_t plain;	  /* no event since that exit: all of its time is KERNEL */
+	uint32_t entered; /* an exit or an entry occurred */
+	uint32_t left;	  /* a return to the VMM, or the end of a halt, occurred */
 };
 
-/* Begins to watch at now. What comes first may tell what was until then. */
+/* Begins the accounting at now. The first event may determine the state until then. */
 static inline void rs_vcpu_begin(struct rs_vcpu_time *t, uint64_t now)
 {
 	t->since = now;
@@ -83,7 +83,8 @@ static inline void rs_vcpu_begin(struct rs_vcpu_time *t, uint64_t now)
 	t->halt_from = now;
 }
 
-/* After a loss: goes on knowing nothing, and what comes first tells nothing. */
+/* Continues after a loss in an unknown state. The first event does not determine the state before
+ * it. */
 static inline void rs_vcpu_forget(struct rs_vcpu_time *t)
 {
 	t->state = RS_VCPU_UNKNOWN;
@@ -93,7 +94,7 @@ static inline void rs_vcpu_forget(struct rs_vcpu_time *t)
 	t->seen = 1;
 }
 
-/* Accounts what passed until now. A stamp from before the last one adds nothing. */
+/* Accounts the time until now. A stamp before the last one adds nothing. */
 #define RS_VCPU_ACCOUNT(t, until, to)                                                              \
 	do {                                                                                       \
 		if ((until) > (t)->at) {                                                           \
@@ -102,7 +103,7 @@ static inline void rs_vcpu_forget(struct rs_vcpu_time *t)
 		}                                                                                  \
 	} while (0)
 
-/* The running state's share. Each index is a constant, which is what a BPF verifier wants. */
+/* Accounts the time of a running thread. Each index is a constant, as the BPF verifier requires. */
 static inline void rs_vcpu_account(struct rs_vcpu_time *t, uint64_t now)
 {
 	if (t->state == RS_VCPU_GUEST)
@@ -115,7 +116,7 @@ static inline void rs_vcpu_account(struct rs_vcpu_time *t, uint64_t now)
 		RS_VCPU_ACCOUNT(t, now, RS_VCPU_UNKNOWN);
 }
 
-/* Back on a CPU, or at the end: what passed off it. */
+/* Accounts the time off the CPU, when the thread is back on a CPU, or at the end. */
 static inline void rs_vcpu_account_off(struct rs_vcpu_time *t, uint64_t now)
 {
 	uint64_t wake = t->wake;
@@ -131,15 +132,15 @@ static inline void rs_vcpu_account_off(struct rs_vcpu_time *t, uint64_t now)
 	RS_VCPU_ACCOUNT(t, now, RS_VCPU_WAIT);
 }
 
-/* Nothing was seen since the watch began, and the thread sleeps: so it did from the start, for a
- * switch would have been seen. */
+/* Notes that a thread sleeps. If it had no event since the accounting began, it has slept from the
+ * start, because a switch would have been an event. */
 static inline void rs_vcpu_asleep(struct rs_vcpu_time *t)
 {
 	if (!t->seen)
 		t->off = RS_VCPU_SLEEPING;
 }
 
-/* A halt can't have begun before now. */
+/* Notes that the next halt begins after now. */
 static inline void rs_vcpu_halt_mark(struct rs_vcpu_time *t)
 {
 	t->left = 1;
@@ -148,7 +149,7 @@ static inline void rs_vcpu_halt_mark(struct rs_vcpu_time *t)
 	t->base_wait = t->ns[RS_VCPU_WAIT];
 }
 
-/* A halt of halt_ns ends: of that time, what the thread slept, and what it was on a CPU. */
+/* Ends a halt of halt_ns. Divides that time into the thread's sleep, and its time on a CPU. */
 static inline void rs_vcpu_halt_end(struct rs_vcpu_time *t, uint64_t halt_ns)
 {
 	uint64_t asleep = t->ns[RS_VCPU_HALTED] + t->ns[RS_VCPU_BLOCKED] - t->base_asleep;
@@ -162,11 +163,12 @@ static inline void rs_vcpu_halt_end(struct rs_vcpu_time *t, uint64_t halt_ns)
 }
 
 /*
- * Where KVM's exits and entries do not fire, but returns to the VMM and halts do: nothing says
- * when the guest runs, so GUEST, KERNEL and USER are one, and a sleep that was no halt may have
- * been anywhere. What is known are halts, and waits for a CPU. The rest is UNKNOWN.
+ * Corrects the states of a thread if KVM's exits and entries do not fire, but returns to the VMM
+ * and halts do. It is then unknown when the guest runs, so GUEST, KERNEL and USER cannot be
+ * distinguished, and a sleep that was not a halt may belong to any of them. Halts and waits for a
+ * CPU are known. The rest is UNKNOWN.
  */
-static inline void rs_vcpu_doubt(struct rs_vcpu_time *t)
+static inline void rs_vcpu_merge_unknown(struct rs_vcpu_time *t)
 {
 	uint64_t all = t->ns[RS_VCPU_UNKNOWN] + t->ns[RS_VCPU_GUEST] + t->ns[RS_VCPU_KERNEL] +
 		       t->ns[RS_VCPU_USER] + t->ns[RS_VCPU_POLL] + t->ns[RS_VCPU_HALTED] +
@@ -181,7 +183,7 @@ static inline void rs_vcpu_doubt(struct rs_vcpu_time *t)
 	t->ns[RS_VCPU_UNKNOWN] = all - t->polled_ns - t->halted_ns;
 }
 
-/* kvm_exit. That it comes first tells that the guest ran until now. */
+/* kvm_exit. As the first event, it shows that the guest ran until now. */
 static inline void rs_vcpu_exit(struct rs_vcpu_time *t, uint64_t now)
 {
 	if (!t->seen)
@@ -194,7 +196,8 @@ static inline void rs_vcpu_exit(struct rs_vcpu_time *t, uint64_t now)
 	t->plain = 1;
 }
 
-/* Something comes between an exit and its entry. Most exits see nothing, and pay nothing for it. */
+/* Notes an event between an exit and its entry. Most exits have none, and need no copies of
+ * ns[]. */
 static inline void rs_vcpu_between(struct rs_vcpu_time *t)
 {
 	if (!t->plain)
@@ -205,7 +208,8 @@ static inline void rs_vcpu_between(struct rs_vcpu_time *t)
 	t->base_poll = t->ns[RS_VCPU_POLL];
 }
 
-/* kvm_entry. True: it ends an exit whose cost is *cost, of zeros. */
+/* kvm_entry. Returns whether it ends an exit. Then *cost, which the caller has zeroed, is the
+ * exit's cost. */
 static inline bool rs_vcpu_entry(struct rs_vcpu_time *t, uint64_t now, struct rs_vcpu_cost *cost)
 {
 	uint64_t begin = t->exit_at;
@@ -229,7 +233,7 @@ static inline bool rs_vcpu_entry(struct rs_vcpu_time *t, uint64_t now, struct rs
 	return true;
 }
 
-/* kvm_userspace_exit. That it comes first tells that KVM had it until now. */
+/* kvm_userspace_exit. As the first event, it shows that the thread was in KVM until now. */
 static inline void rs_vcpu_user_exit(struct rs_vcpu_time *t, uint64_t now)
 {
 	rs_vcpu_between(t);
@@ -242,8 +246,8 @@ static inline void rs_vcpu_user_exit(struct rs_vcpu_time *t, uint64_t now)
 }
 
 /*
- * kvm_vcpu_wakeup: a halt of halt_ns ends. What of it was not off the CPU, was polling; it was
- * accounted as KERNEL, and is moved. Never more than this exit spent there.
+ * kvm_vcpu_wakeup: a halt of halt_ns ends. The part of the halt on the CPU was polling. It was
+ * accounted as KERNEL, and is moved to POLL, but never more than this exit spent in KERNEL.
  */
 static inline void rs_vcpu_woken(struct rs_vcpu_time *t, uint64_t now, uint64_t halt_ns)
 {
@@ -264,7 +268,7 @@ static inline void rs_vcpu_woken(struct rs_vcpu_time *t, uint64_t now, uint64_t 
 	t->ns[RS_VCPU_POLL] += poll;
 }
 
-/* sched_switch away from it; preempted: it could have gone on. */
+/* sched_switch away from the thread. preempted: it is still runnable. */
 static inline void rs_vcpu_off(struct rs_vcpu_time *t, uint64_t now, bool preempted)
 {
 	rs_vcpu_between(t);
@@ -274,13 +278,13 @@ static inline void rs_vcpu_off(struct rs_vcpu_time *t, uint64_t now, bool preemp
 	t->off = preempted ? RS_VCPU_PREEMPTED : RS_VCPU_SLEEPING;
 }
 
-/* sched_wakeup, on whatever CPU. */
+/* sched_wakeup, on any CPU. */
 static inline void rs_vcpu_wake(struct rs_vcpu_time *t, uint64_t now)
 {
 	*(volatile uint64_t *)&t->wake = now;
 }
 
-/* sched_switch to it. That it comes first tells that it was off until now. */
+/* sched_switch to the thread. As the first event, it shows that the thread was off until now. */
 static inline void rs_vcpu_on(struct rs_vcpu_time *t, uint64_t now)
 {
 	rs_vcpu_between(t);
@@ -294,7 +298,7 @@ static inline void rs_vcpu_on(struct rs_vcpu_time *t, uint64_t now)
 	t->off = RS_VCPU_ON;
 }
 
-/* The end of the watch, or of the thread; on a copy, the present. */
+/* Ends the accounting, or the thread's; applied to a copy, gives the times at present. */
 static inline void rs_vcpu_end(struct rs_vcpu_time *t, uint64_t now)
 {
 	if (t->off != RS_VCPU_ON)

@@ -9,7 +9,7 @@
  *
  * The language does not print: output goes to a struct rs_out, and messages beside it (run-time
  * errors, drops) to a callback, both given by the caller. The options of the program limit its
- * memory; what does not fit is counted, and reported in DTrace's words. One thread at a time.
+ * memory. Data that does not fit is counted, and reported in DTrace's words. One thread at a time.
  */
 #ifndef RS_LANG_LANG_H
 #define RS_LANG_LANG_H
@@ -18,6 +18,7 @@
 #include "event/query.h"
 
 struct rs_script;
+struct rs_types;
 
 struct rs_script_config {
 	const char *name; /* name of the program in messages: the path of a file, or "-n" */
@@ -42,17 +43,25 @@ struct rs_script_config {
 	struct rs_error *(*make)(void *ctx, const char *description, bool copies,
 				 const struct rs_event **event);
 	void *make_ctx;
+	/*
+	 * Optional. Opens the index-th set of types of the observed guest, in the order of the
+	 * search for a type. Sets *name to the qualifier of its types, or to NULL past the last. If
+	 * types is not NULL, sets *types to the set, which belongs to the callee and stays open
+	 * until the script has run, or returns an error if the set cannot be opened. Uses make_ctx.
+	 */
+	struct rs_error *(*types)(void *ctx, uint32_t index, const char **name,
+				  struct rs_types **types);
 	bool may_match_nothing; /* a description that matches no probe is not an error */
 };
 
-/* Compiles a program. An error in it is RS_USAGE: file:line:column, DTrace's tag in brackets,
- * what is wrong and what to do. */
+/* Compiles a program. An error in it is RS_USAGE, with file:line:column, DTrace's tag in brackets,
+ * the problem and the remedy. */
 struct rs_error *rs_script_compile(const struct rs_script_config *config, struct rs_script **out);
 void rs_script_destroy(struct rs_script *script);
 
 /* Properties of a compiled program. */
 bool rs_script_is_quiet(const struct rs_script *script);
-bool rs_script_has_events(const struct rs_script *script); /* has clauses of events of the source */
+bool rs_script_has_events(const struct rs_script *script); /* has clauses for source events */
 bool rs_script_has_ticks(const struct rs_script *script);
 /* Returns whether it uses the thread of an event: pid, tid, execname, curthread, or self->. */
 bool rs_script_uses_thread(const struct rs_script *script);
@@ -79,7 +88,8 @@ void rs_script_narrow(struct rs_script *script, struct rs_query *query);
 
 /*
  * The words of the language, as lists for manuals, editors and tests: "functions", "actions" and so
- * on. Returns the name of the index-th list, and what it lists; NULL past the last.
+ * on. Returns the name of the index-th list and sets its description, or returns NULL past the
+ * last.
  */
 const char *rs_lang_list(uint32_t index, const char **help);
 struct rs_lang_word {
@@ -87,11 +97,28 @@ struct rs_lang_word {
 	char text[96]; /* as a program writes it, with types or arguments: "strlen(string s)" */
 	const char *help;
 };
-/* Returns whether the list has so many words. */
+/* Sets *word to the index-th word of a list. Returns false past the last. */
 bool rs_lang_list_word(uint32_t list, uint32_t index, struct rs_lang_word *word);
 
 /* Prints the verified code. */
 void rs_script_disassemble(const struct rs_script *script, struct rs_out *out);
+
+/* Stacks, names and variables of a guest that is stopped while an event is handled. */
+struct rs_frame;
+struct rs_cvariable;
+struct rs_script_guest {
+	void *ctx;
+	/* Calls each() for the frames of the kernel, or of user mode, of the running thread.
+	 * Returns false if the thread is not known. */
+	bool (*stack)(void *ctx, bool user, uint32_t most,
+		      void (*each)(void *to, uint64_t address, const struct rs_frame *frame),
+		      void *to);
+	bool (*symbol)(void *ctx, uint64_t address, struct rs_frame *frame);
+	/* Finds where the running thread has a variable of the set-th set of types (struct
+	 * rs_script_config). Returns NULL, or the reason why the address is unknown. */
+	const char *(*variable)(void *ctx, uint32_t set, const struct rs_cvariable *variable,
+				uint64_t *address);
+};
 
 /* The output and the messages of a running program. */
 struct rs_script_io {
@@ -100,6 +127,7 @@ struct rs_script_io {
 	void *ctx;
 	const struct rs_clock *clock; /* the host's, for walltimestamp; or NULL */
 	volatile bool *stop;	      /* set by exit() */
+	const struct rs_script_guest *guest; /* or NULL: no stacks and no names */
 };
 
 /* Starts the program: BEGIN fires. The sink receives events; its end() fires END and prints the
@@ -123,7 +151,7 @@ void rs_script_advance(struct rs_script *script, int64_t now_ns);
 void rs_script_set_end(struct rs_script *script, int64_t end_ns);
 int64_t rs_script_next_tick(const struct rs_script *script); /* INT64_MAX: there is none */
 
-/* Return the status that exit() set, the records lost, and whether a limit of memory caused
+/* Return the status that exit() set, the number of lost records, and whether a memory limit caused
  * drops. */
 int rs_script_status(const struct rs_script *script);
 uint64_t rs_script_lost(const struct rs_script *script); /* records, as reported by loss events */

@@ -11,25 +11,25 @@
 
 #define PROCESSES_MAX 1024u
 #define BINARIES_MAX  1024u
-#define AREAS_OLD_NS  UINT64_C(1000000000) /* then they are read again */
-#define AREAS_TRIES   3u		   /* they may change while they are read */
-#define PROBE_BYTES   16u		   /* which have to agree at an address */
+#define AREAS_OLD_NS  UINT64_C(1000000000) /* areas older than this are read again */
+#define AREAS_TRIES   3u		   /* areas may change while they are read */
+#define PROBE_BYTES   16u		   /* bytes that have to be equal at an address */
 #define SYMFS_MAX     4096u
 #define VM_EXEC	      0x4u /* include/linux/mm.h */
 
-/* A file of the guest's, read on the host. */
+/* A file of the guest, read on the host. */
 struct binary {
 	char *path;
-	struct rs_elf_file file; /* of none: there is none, or it cannot be read */
+	struct rs_elf_file file; /* empty if the file does not exist or cannot be read */
 	struct rs_symbols *symbols;
 };
 
 struct process {
 	uint64_t mm;
 	int32_t tgid;
-	uint64_t read_ns; /* when its areas were */
+	uint64_t read_ns; /* the time at which its areas were read */
 	struct rs_linux_areas areas;
-	char **names; /* of each area; NULL: not asked for yet */
+	char **names; /* the binary of each area; NULL: not yet looked up */
 };
 
 struct rs_guest_functions {
@@ -87,7 +87,7 @@ static bool process_same(const void *item, const void *key)
 	return process->mm == task->mm && process->tgid == task->tgid;
 }
 
-/* Returns what is known of a task's process, or NULL without memory. */
+/* Returns the entry of a task's process, or NULL without memory. */
 static struct process *process_find(struct rs_guest_functions *f, const struct rs_linux_task *task)
 {
 	uint64_t hash = rs_hash_pair(task->mm, (uint64_t)task->tgid);
@@ -129,7 +129,7 @@ static bool path_leads_out(const char *path)
 	return false;
 }
 
-/* Opens the file of that path below symfs. What cannot be opened has no names. */
+/* Opens the file of a path below symfs. A file that cannot be opened has no symbols. */
 static void binary_open(const struct rs_guest_functions *f, struct binary *binary)
 {
 	char path[SYMFS_MAX + RS_AREA_NAME_MAX];
@@ -241,7 +241,7 @@ static void function_find(struct binary *binary, struct rs_memory *memory, uint6
 					     RS_SYMBOL_FRAMES_MAX);
 }
 
-/* Sets the file that an area is of. */
+/* Sets the file of an area. */
 static struct rs_error *area_name(struct rs_guest_functions *f, struct rs_linux *kernel,
 				  struct process *process, uint32_t at, const char **name)
 {
@@ -296,7 +296,8 @@ struct rs_error *rs_guest_functions_lookup(struct rs_guest_functions *f, struct 
 	return err;
 }
 
-/* ---- all ------------------------------------------------------------------------------------ */
+/* ---- creation
+ * ------------------------------------------------------------------------------------ */
 
 struct rs_error *rs_guest_functions_create(const char *symfs, struct rs_guest_functions **out)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions of a running guest's programs. A process's memory areas say which file lies at an
- * address; the file is read on the host, in a folder that has the guest's files.
+ * Looks up the functions of a running guest's programs. A process's memory areas give the file at
+ * an address. The file is read on the host, in a folder with the guest's files.
  *
  *	address -> area of the task's -> file, offset -> binary below symfs -> function, line
  *
- * The guest runs on meanwhile, and its files need not be those of the folder: a function is named
- * only if the guest has the same bytes at the address as the binary has. Everything of the guest's
- * is bounded; a path with ".." is refused.
+ * The guest continues to run, and its files may differ from the folder's: a function is named only
+ * if the guest's memory has the same bytes at the address as the binary. All data of the guest is
+ * bounded; a path with ".." is refused.
  */
 #ifndef RS_LIVE_GUEST_FUNCTIONS_H
 #define RS_LIVE_GUEST_FUNCTIONS_H
@@ -17,23 +17,23 @@
 
 struct rs_guest_functions;
 
-/* symfs NULL: functions stay unknown, files are known. */
+/* If symfs is NULL, functions are unknown, but files are known. */
 struct rs_error *rs_guest_functions_create(const char *symfs, struct rs_guest_functions **out);
 void rs_guest_functions_destroy(struct rs_guest_functions *functions); /* NULL is ignored */
 
-/* Forgets the areas of all processes: the kernel is another. */
+/* Removes the areas of all processes, for a new kernel. */
 void rs_guest_functions_forget(struct rs_guest_functions *functions);
 
 struct rs_guest_place {
-	const char *path;   /* of the file, or "[vdso]"; NULL: not known */
-	uint64_t offset;    /* of the address, in the file */
+	const char *path;   /* the file's path, or "[vdso]"; NULL: unknown */
+	uint64_t offset;    /* the address's offset in the file */
 	bool is_other_file; /* the file in the folder has other bytes there */
 	struct rs_frame frames[RS_SYMBOL_FRAMES_MAX]; /* innermost inlined first */
-	uint32_t n;				      /* 0: no function is known */
+	uint32_t n;				      /* 0: the function is unknown */
 };
 
-/* Looks up an address of a task's in user mode. now_ns is a time of CLOCK_MONOTONIC: areas are read
- * again after a while. Texts are valid until the next call. */
+/* Looks up an address of a task in user mode. now_ns is the time of CLOCK_MONOTONIC, by which old
+ * areas are read again. Strings are valid until the next call. */
 struct rs_error *rs_guest_functions_lookup(struct rs_guest_functions *functions,
 					   struct rs_linux *kernel,
 					   const struct rs_linux_task *task, uint64_t address,

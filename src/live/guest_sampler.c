@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Samples a guest's processors while it runs. */
+/* Samples a guest's processors while the guest runs. */
 #include "live/guest_sampler.h"
 
 #include <linux/kvm.h>
@@ -12,55 +12,56 @@
 #include "live/guest_functions.h"
 #include "live/vmm_memory.h"
 
-#define SEARCH_TRIES	3u /* at the beginning: memory moves while it is read */
+#define SEARCH_TRIES	3u /* searches at the beginning: memory changes while it is read */
 #define SEARCH_PAUSE_NS 20000000
 #define SEARCH_NS_MIN	UINT64_C(250000000) /* between searches while sampling */
 #define SEARCH_NS_MAX	UINT64_C(4000000000)
-#define SLOTS_NS	UINT64_C(200000000) /* between looks at the memory slots */
-#define DOUBTS_MAX	64u /* dropped samples in a row: the kernel is another by now */
+#define SLOTS_NS	UINT64_C(200000000) /* between scans of the memory slots */
+#define DOUBTS_MAX	64u /* dropped samples in sequence that imply a new kernel */
 #define TASKS_MAX	65536u
-#define HOMES_TRIED_MAX 64u /* samples of a vCPU from which its processor is not found */
+#define HOMES_TRIED_MAX 64u /* samples of a vCPU without finding its processor */
 #define ROOT		UINT64_C(0x000ffffffffff000)
 #define PTI_USER	UINT64_C(0x1000)
 #define CR4_LA57	(UINT64_C(1) << 12)
-/* Exits that end a guest's run because of the host: AMD APM volume 2, appendix C. */
+/* Exits that the host causes: AMD APM volume 2, appendix C. */
 #define SVM_INTR 0x60u
 #define SVM_SMI	 0x62u
 
-/* A task that was found to be one: all of what BPF reads. */
-struct believed {
+/* A verified task, with all fields that BPF reads. */
+struct verified {
 	struct rs_kvm_sample_task key;
 	struct rs_linux_task task;
 };
 
 struct vcpu {
-	uint64_t current_at; /* 0: not known */
+	uint64_t current_at; /* 0: unknown */
 	uint32_t tried;
 };
 
 struct rs_guest_sampler {
 	struct rs_guest_sampler_options options;
 	struct rs_kvm_sampler *kvm;
-	struct rs_kvm_look look;
+	struct rs_kvm_scan scan;
 	struct rs_vmm_memory vmm;
 	struct rs_memory memory;
 	struct rs_linux *kernel;       /* NULL: not found */
 	struct rs_error *no_kernel;    /* why not */
-	struct rs_error *no_tasks;     /* why the tasks of a kernel are not known */
-	uint64_t search_at, search_ns; /* when the kernel is searched again, and the time between */
+	struct rs_error *no_tasks;     /* the reason if the kernel's tasks are unknown */
+	uint64_t search_at, search_ns; /* the next search for the kernel, and the interval */
 	uint64_t slots_at;
 	uint32_t doubts;
 	struct vcpu *vcpus;
-	struct rs_map believed;
+	struct rs_map verified;
 	struct rs_guest_functions *functions;
-	struct rs_sampled_stacks *stacks; /* of the kernel, if its tasks are known */
+	struct rs_sampled_stacks *stacks; /* the kernel's functions, if its tasks are known */
 	struct rs_sampled_stack stack;
 	struct rs_guest_sampler_counts counts;
-	/* Of the sample at hand. */
+	/* Of the current sample. */
 	struct rs_guest_place place;
 	struct rs_ksym symbol;
 	struct rs_frame frame;
-	/* Of the poll that runs. */
+	char module[RS_SAMPLED_MODULE_MAX];
+	/* Used during a poll. */
 	rs_guest_sample_fn *consume;
 	void *ctx;
 	bool is_stale; /* memory slots have changed since they were read */
@@ -73,14 +74,14 @@ static uint64_t cpu_ns(void)
 
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
-static void believed_forget(struct rs_guest_sampler *s)
+static void verified_clear(struct rs_guest_sampler *s)
 {
 	void *item;
 	size_t at = 0;
 
-	while ((item = rs_map_next(&s->believed, &at)))
+	while ((item = rs_map_next(&s->verified, &at)))
 		free(item);
-	rs_map_clear(&s->believed);
+	rs_map_clear(&s->verified);
 }
 
 static void kernel_forget(struct rs_guest_sampler *s)
@@ -94,19 +95,11 @@ static void kernel_forget(struct rs_guest_sampler *s)
 	rs_error_free(s->no_tasks);
 	s->no_tasks = NULL;
 	s->doubts = 0;
-	believed_forget(s);
+	verified_clear(s);
 	rs_guest_functions_forget(s->functions);
-	for (uint32_t i = 0; s->vcpus && i < s->look.n_vcpus; i++)
+	for (uint32_t i = 0; s->vcpus && i < s->scan.n_vcpus; i++)
 		s->vcpus[i] = (struct vcpu){ 0 };
 	rs_kvm_sampler_guest(s->kvm, &none, NULL);
-}
-
-/* They do not stay while the guest runs. */
-static void translations_forget(struct rs_linux *kernel)
-{
-	const struct rs_paging paging = kernel->memory.paging;
-
-	rs_memory_stopped(&kernel->memory, &paging);
 }
 
 static void vcpu_of(const struct rs_kvm_state *state, struct rs_linux_vcpu *vcpu)
@@ -115,7 +108,7 @@ static void vcpu_of(const struct rs_kvm_state *state, struct rs_linux_vcpu *vcpu
 	vcpu->tr_base = state->tr_base;
 }
 
-/* A vCPU's page table is a process's, which may end. The kernel has one that stays. */
+/* A vCPU's page table belongs to a process, which may end. The kernel's own page table persists. */
 static struct rs_error *root_settle(struct rs_linux *kernel)
 {
 	struct rs_paging paging = kernel->memory.paging;
@@ -137,7 +130,7 @@ static struct rs_error *root_settle(struct rs_linux *kernel)
 	return NULL;
 }
 
-/* Tells BPF where the kernel has its tasks. */
+/* Passes the places of the kernel's tasks to BPF. */
 static void guest_set(struct rs_guest_sampler *s)
 {
 	const struct rs_fields *fields = &s->kernel->fields;
@@ -151,9 +144,9 @@ static void guest_set(struct rs_guest_sampler *s)
 	};
 	uint64_t current_at[RS_KVM_SAMPLE_VCPUS] = { 0 };
 
-	/* The largest: a firmware's are small. */
-	for (uint32_t i = 0; i < s->look.n_slots; i++) {
-		struct rs_kvm_slot_memory slot = s->look.slots[i];
+	/* The largest pages: a firmware's are small. */
+	for (uint32_t i = 0; i < s->scan.n_slots; i++) {
+		struct rs_kvm_slot_memory slot = s->scan.slots[i];
 
 		for (uint32_t n = 0; n < guest.n; n++) {
 			if (guest.slots[n].bytes < slot.bytes) {
@@ -166,12 +159,12 @@ static void guest_set(struct rs_guest_sampler *s)
 		if (guest.n < RS_KVM_SAMPLE_NEAR)
 			guest.slots[guest.n++] = slot;
 	}
-	for (uint32_t i = 0; i < s->look.n_vcpus; i++)
+	for (uint32_t i = 0; i < s->scan.n_vcpus; i++)
 		current_at[i] = s->vcpus[i].current_at;
 	rs_kvm_sampler_guest(s->kvm, &guest, current_at);
 }
 
-/* Finds which of the kernel's processors a vCPU is. Returns whether it is known now. */
+/* Finds the kernel's processor of a vCPU. Returns whether it is known. */
 static bool home_find(struct rs_guest_sampler *s, uint32_t at, const struct rs_kvm_state *state)
 {
 	struct rs_linux_vcpu vcpu;
@@ -195,20 +188,20 @@ static bool home_find(struct rs_guest_sampler *s, uint32_t at, const struct rs_k
 	return gva;
 }
 
-/* Looks for the kernel by the registers of these vCPUs. */
+/* Searches for the kernel by the registers of these vCPUs. */
 static struct rs_error *kernel_search(struct rs_guest_sampler *s)
 {
-	struct rs_linux_vcpu *vcpus = calloc(s->look.n_vcpus, sizeof(*vcpus));
+	struct rs_linux_vcpu *vcpus = calloc(s->scan.n_vcpus, sizeof(*vcpus));
 	struct rs_linux *kernel = NULL;
 	struct rs_error *err;
 	uint32_t n = 0;
 
 	if (!vcpus)
 		return rs_error_no_memory();
-	for (uint32_t i = 0; i < s->look.n_vcpus; i++)
-		if (s->look.vcpus[i].known & RS_KVM_HAS_CR3 &&
-		    !(s->look.vcpus[i].known & RS_KVM_IS_NESTED))
-			vcpu_of(&s->look.vcpus[i], &vcpus[n++]);
+	for (uint32_t i = 0; i < s->scan.n_vcpus; i++)
+		if (s->scan.vcpus[i].known & RS_KVM_HAS_CR3 &&
+		    !(s->scan.vcpus[i].known & RS_KVM_IS_NESTED))
+			vcpu_of(&s->scan.vcpus[i], &vcpus[n++]);
 	err = rs_linux_open(&s->memory, vcpus, n, &kernel);
 	free(vcpus);
 	if (!err)
@@ -222,22 +215,23 @@ static struct rs_error *kernel_search(struct rs_guest_sampler *s)
 		s->no_tasks = rs_error_create(RS_USAGE, "%s", rs_error_text(kernel->no_btf));
 		return NULL;
 	}
-	for (uint32_t i = 0; i < s->look.n_vcpus; i++)
-		home_find(s, i, &s->look.vcpus[i]);
+	for (uint32_t i = 0; i < s->scan.n_vcpus; i++)
+		home_find(s, i, &s->scan.vcpus[i]);
 	guest_set(s);
 	return rs_sampled_stacks_create(kernel, s->options.symfs, &s->vmm, &s->stacks);
 }
 
 static struct rs_error *slots_read(struct rs_guest_sampler *s)
 {
-	struct rs_error *err = rs_kvm_sampler_look(s->kvm, &s->look);
+	struct rs_error *err = rs_kvm_sampler_scan(s->kvm, &s->scan);
 
 	if (!err)
-		rs_vmm_memory_slots(&s->vmm, s->look.slots, s->look.n_slots);
+		rs_vmm_memory_slots(&s->vmm, s->scan.slots, s->scan.n_slots);
 	return err;
 }
 
-/* Looks for the kernel, several times: what is read while it changes does not agree. */
+/* Searches for the kernel several times, because data that changes during the reading is
+ * inconsistent. */
 static struct rs_error *kernel_find(struct rs_guest_sampler *s, uint32_t tries)
 {
 	const struct timespec pause = { .tv_nsec = SEARCH_PAUSE_NS };
@@ -265,14 +259,14 @@ static struct rs_error *kernel_find(struct rs_guest_sampler *s, uint32_t tries)
 
 /* ---- a sample ------------------------------------------------------------------------------- */
 
-static bool believed_same(const void *item, const void *key)
+static bool verified_same(const void *item, const void *key)
 {
-	return !memcmp(&((const struct believed *)item)->key, key,
+	return !memcmp(&((const struct verified *)item)->key, key,
 		       sizeof(struct rs_kvm_sample_task));
 }
 
-/* Returns whether a processor in user mode has a task's page table: under PTI, the user's of the
- * two. */
+/* Returns whether a processor in user mode has a task's page table. Under PTI, that is the user's
+ * one of two. */
 static bool root_agrees(const struct rs_linux_task *task, const struct rs_kvm_state *state)
 {
 	uint64_t root = state->cr3 & ROOT;
@@ -280,7 +274,7 @@ static bool root_agrees(const struct rs_linux_task *task, const struct rs_kvm_st
 	return state->cpl != 3 || root == task->cr3 || (root & ~PTI_USER) == task->cr3;
 }
 
-/* Reads the task that BPF saw. Returns RS_DAMAGED if it is another one by now. */
+/* Reads the task that BPF sampled. Returns RS_DAMAGED if another task is at its address. */
 static struct rs_error *task_compare(struct rs_guest_sampler *s, const struct rs_kvm_sample *from,
 				     struct rs_linux_task *task)
 {
@@ -294,12 +288,13 @@ static struct rs_error *task_compare(struct rs_guest_sampler *s, const struct rs
 	return err;
 }
 
-/* Looks up the task that BPF saw, or reads it. *task is NULL if it is not believed. */
+/* Looks up the task that BPF sampled, or reads it. Sets *task to NULL if the task is inconsistent
+ * with the sample. */
 static struct rs_error *task_check(struct rs_guest_sampler *s, const struct rs_kvm_sample *from,
 				   const struct rs_linux_task **task)
 {
 	uint64_t hash = rs_hash_bytes(&from->task, sizeof(from->task));
-	struct believed *it = rs_map_find(&s->believed, hash, believed_same, &from->task);
+	struct verified *it = rs_map_find(&s->verified, hash, verified_same, &from->task);
 	struct rs_linux_task read;
 	struct rs_error *err;
 
@@ -313,13 +308,13 @@ static struct rs_error *task_check(struct rs_guest_sampler *s, const struct rs_k
 	if (err)
 		return NULL;
 	if (!it) {
-		if (s->believed.used >= TASKS_MAX)
-			believed_forget(s);
-		it = rs_map_reserve(&s->believed) ? malloc(sizeof(*it)) : NULL;
+		if (s->verified.used >= TASKS_MAX)
+			verified_clear(s);
+		it = rs_map_reserve(&s->verified) ? malloc(sizeof(*it)) : NULL;
 		if (!it)
 			return rs_error_no_memory();
 		it->key = from->task;
-		rs_map_add(&s->believed, hash, it);
+		rs_map_add(&s->verified, hash, it);
 	}
 	it->task = read;
 	*task = &it->task;
@@ -328,20 +323,20 @@ static struct rs_error *task_check(struct rs_guest_sampler *s, const struct rs_k
 
 static void kernel_function(struct rs_guest_sampler *s, struct rs_guest_sample *sample)
 {
+	const char *module;
 	uint64_t size;
 
-	if (!rs_kallsyms_by_address(s->kernel->symbols, sample->rip, &s->symbol, &size) ||
-	    s->symbol.percpu || sample->rip - s->symbol.address >= size)
+	if (!rs_linux_symbol(s->kernel, sample->rip, &s->symbol, &size, &module))
 		return;
 	s->frame = (struct rs_frame){ .function = s->symbol.name,
-				      .module = "[kernel]",
+				      .module = rs_sampled_module(module, s->module),
 				      .offset = sample->rip - s->symbol.address };
 	sample->module = s->frame.module;
 	sample->frames = &s->frame;
 	sample->n_frames = 1;
 }
 
-/* A process's areas may change while they are read: then its function stays unknown. */
+/* If a process's areas change while they are read, the function stays unknown. */
 static struct rs_error *user_function(struct rs_guest_sampler *s, const struct rs_linux_task *task,
 				      struct rs_guest_sample *sample)
 {
@@ -359,7 +354,7 @@ static struct rs_error *user_function(struct rs_guest_sampler *s, const struct r
 	return NULL;
 }
 
-/* Names what a vCPU executed. task NULL: not known. */
+/* Names the function that a vCPU executed. task NULL: unknown. */
 static struct rs_error *sample_fill(struct rs_guest_sampler *s, const struct rs_kvm_state *state,
 				    const struct rs_linux_task *task,
 				    struct rs_guest_sample *sample)
@@ -385,8 +380,8 @@ static struct rs_error *sample_fill(struct rs_guest_sampler *s, const struct rs_
 	return NULL;
 }
 
-/* Counts a sample that is not believed. After many in a row the kernel is searched anew. */
-static void doubt(struct rs_guest_sampler *s, uint64_t *count)
+/* Counts a rejected sample. After many in sequence, searches for the kernel again. */
+static void sample_reject(struct rs_guest_sampler *s, uint64_t *count)
 {
 	++*count;
 	if (++s->doubts < DOUBTS_MAX)
@@ -396,7 +391,7 @@ static void doubt(struct rs_guest_sampler *s, uint64_t *count)
 	s->search_at = 0;
 }
 
-/* Reads the stack. Its innermost function is the sample's, where none was found for that. */
+/* Reads the stack. Its innermost function becomes the sample's, if the sample has none. */
 static struct rs_error *stack_fill(struct rs_guest_sampler *s, const struct rs_linux_task *task,
 				   const struct rs_kvm_sample *from, struct rs_guest_sample *sample)
 {
@@ -428,24 +423,24 @@ static struct rs_error *on_sample(void *ctx, const struct rs_kvm_sample *from)
 	const struct rs_linux_task *task = NULL;
 	struct rs_error *err = NULL;
 
-	s->is_stale |= state->generation != s->look.generation;
+	s->is_stale |= state->generation != s->scan.generation;
 	if (state->known & RS_KVM_IS_PROTECTED || !(state->known & RS_KVM_HAS_RIP)) {
 		s->counts.hidden++;
 		return NULL;
 	}
 	if (s->kernel)
-		translations_forget(s->kernel);
+		rs_linux_moved(s->kernel);
 	if (s->kernel && !s->no_tasks && !(state->known & RS_KVM_IS_NESTED)) {
 		if (!s->vcpus[from->target].current_at) {
 			if (home_find(s, from->target, state))
 				guest_set(s); /* from the next sample on */
 		} else if (!(state->known & RS_KVM_HAS_TASK)) {
-			doubt(s, &s->counts.unread);
+			sample_reject(s, &s->counts.unread);
 			return NULL;
 		} else {
 			err = task_check(s, from, &task);
 			if (!err && !task)
-				doubt(s, &s->counts.changed);
+				sample_reject(s, &s->counts.changed);
 			if (err || !task)
 				return err;
 		}
@@ -460,7 +455,8 @@ static struct rs_error *on_sample(void *ctx, const struct rs_kvm_sample *from)
 	return s->consume(s->ctx, &sample);
 }
 
-/* ---- all ------------------------------------------------------------------------------------ */
+/* ---- the sampler
+ * ------------------------------------------------------------------------------------ */
 
 struct rs_error *rs_guest_sampler_open(const struct rs_guest_sampler_options *options,
 				       struct rs_guest_sampler **out)
@@ -484,7 +480,7 @@ struct rs_error *rs_guest_sampler_open(const struct rs_guest_sampler_options *op
 		err = rs_vmm_memory_check(&s->vmm);
 	if (!err) {
 		rs_vmm_memory_use(&s->vmm, &s->memory);
-		s->vcpus = calloc(s->look.n_vcpus, sizeof(*s->vcpus));
+		s->vcpus = calloc(s->scan.n_vcpus, sizeof(*s->vcpus));
 		err = s->vcpus ? kernel_find(s, SEARCH_TRIES) : rs_error_no_memory();
 	}
 	if (err)
@@ -502,8 +498,8 @@ void rs_guest_sampler_close(struct rs_guest_sampler *s)
 	rs_linux_close(s->kernel);
 	rs_error_free(s->no_kernel);
 	rs_error_free(s->no_tasks);
-	believed_forget(s);
-	rs_map_deinit(&s->believed);
+	verified_clear(s);
+	rs_map_deinit(&s->verified);
 	rs_guest_functions_destroy(s->functions);
 	rs_vmm_memory_deinit(&s->vmm);
 	rs_kvm_sampler_close(s->kvm);
@@ -521,8 +517,8 @@ void rs_guest_sampler_stop(struct rs_guest_sampler *s)
 	rs_kvm_sampler_stop(s->kvm);
 }
 
-/* Reads the memory slots again if a sample says that they changed, and looks for vCPUs that have a
- * thread only now. */
+/* Reads the memory slots again if a sample reports that they changed, and starts clocks for vCPUs
+ * that have got a thread. */
 static struct rs_error *slots_refresh(struct rs_guest_sampler *s, uint64_t now_ns)
 {
 	struct rs_error *err;
@@ -536,7 +532,7 @@ static struct rs_error *slots_refresh(struct rs_guest_sampler *s, uint64_t now_n
 		guest_set(s);
 	if (err)
 		return err;
-	/* The rights for a new clock may have been given up: counted where it is missing. */
+	/* The process may have dropped the rights for a new clock. A missing clock is counted. */
 	rs_error_free(rs_kvm_sampler_start(s->kvm, s->options.interval_ns));
 	return NULL;
 }
@@ -557,7 +553,7 @@ struct rs_error *rs_guest_sampler_poll(struct rs_guest_sampler *s, rs_guest_samp
 	err = slots_refresh(s, now_ns);
 	if (!err && !s->kernel && now_ns >= s->search_at)
 		err = kernel_find(s, 1);
-	/* A VMM that ends meanwhile has no vCPUs any more. */
+	/* A VMM that has ended has no vCPUs any more. */
 	if (err && !rs_vmm_memory_lives(&s->vmm)) {
 		rs_error_free(err);
 		err = NULL;
@@ -593,10 +589,11 @@ const char *rs_guest_sampler_no_tasks(const struct rs_guest_sampler *s)
 
 uint32_t rs_guest_sampler_vcpus(const struct rs_guest_sampler *s)
 {
-	return s->look.n_vcpus;
+	return s->scan.n_vcpus;
 }
 
-/* ---- now ------------------------------------------------------------------------------------ */
+/* ---- the present state
+ * ------------------------------------------------------------------------------------ */
 
 static enum rs_guest_now now_of(const struct rs_kvm_state *state)
 {
@@ -625,7 +622,7 @@ static struct rs_error *halted_task(struct rs_guest_sampler *s, uint32_t at,
 
 	if (!s->kernel || s->no_tasks || !home_find(s, at, state))
 		return NULL;
-	translations_forget(s->kernel);
+	rs_linux_moved(s->kernel);
 	err = rs_linux_bytes(s->kernel, s->vcpus[at].current_at, &address, sizeof(address));
 	if (!err)
 		err = rs_linux_task_read(s->kernel, address, task);
@@ -636,15 +633,15 @@ static struct rs_error *halted_task(struct rs_guest_sampler *s, uint32_t at,
 	return NULL;
 }
 
-/* Returns whether a vCPU has not run between two looks. */
+/* Returns whether a vCPU has not run between two scans. */
 static bool is_same(const struct rs_kvm_state *a, const struct rs_kvm_state *b)
 {
 	return a->vcpu == b->vcpu && a->mp_state == b->mp_state &&
 	       !memcmp(a->gpr, b->gpr, sizeof(a->gpr)) && a->cr3 == b->cr3;
 }
 
-/* Passes on one vCPU: what it is at, if it does not run. Two looks around the reading say whether
- * it did. */
+/* Passes on the state of a vCPU, with its place if it does not run. Scans before and after the
+ * reading show whether it ran. */
 static struct rs_error *now_pass(struct rs_guest_sampler *s, uint32_t at,
 				 const struct rs_kvm_state *before, rs_guest_now_fn *consume,
 				 void *ctx)
@@ -661,7 +658,7 @@ static struct rs_error *now_pass(struct rs_guest_sampler *s, uint32_t at,
 			err = slots_read(s);
 		if (err)
 			return err;
-		if (!is_same(before, &s->look.vcpus[at]))
+		if (!is_same(before, &s->scan.vcpus[at]))
 			now = RS_NOW_RUNS;
 		else
 			err = sample_fill(s, before, is_known ? &task : NULL, &sample);
@@ -673,13 +670,13 @@ struct rs_error *rs_guest_sampler_now(struct rs_guest_sampler *s, rs_guest_now_f
 				      void *ctx)
 {
 	struct rs_error *err = slots_read(s);
-	uint32_t n = err ? 0 : s->look.n_vcpus;
+	uint32_t n = err ? 0 : s->scan.n_vcpus;
 	struct rs_kvm_state *states = calloc(n ? n : 1, sizeof(*states));
 
 	if (!err && !states)
 		err = rs_error_no_memory();
 	if (!err)
-		memcpy(states, s->look.vcpus, n * sizeof(*states));
+		memcpy(states, s->scan.vcpus, n * sizeof(*states));
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = now_pass(s, i, &states[i], consume, ctx);
 	free(states);

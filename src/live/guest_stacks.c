@@ -2,6 +2,7 @@
 /* Reads the stacks of a running guest's tasks. */
 #include "live/guest_stacks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #define SPACE_OLD UINT64_C(1000000000)
 #define INLINED	  16u
 
-/* An address space whose binaries were read, and when. */
+/* An address space whose binaries were read, and the time of the reading. */
 struct space {
 	uint64_t mm, read_ns;
 };
@@ -50,8 +51,8 @@ void rs_sampled_stacks_destroy(struct rs_sampled_stacks *s)
 	free(s);
 }
 
-/* Reads the binaries of a task's address space now and then, which needs memory that no sample
- * has. What is read of the stack with them is not used. */
+/* Reads the binaries of a task's address space at intervals. That needs memory outside the sample.
+ * The stack that is read together with them is not used. */
 static struct rs_error *space_read(struct rs_sampled_stacks *s, const struct rs_linux_task *task,
 				   const struct rs_linux_vcpu *vcpu,
 				   const struct rs_kvm_sample *sample)
@@ -64,6 +65,12 @@ static struct rs_error *space_read(struct rs_sampled_stacks *s, const struct rs_
 	return rs_stacks_read(s->stacks, task, vcpu, &s->stack);
 }
 
+const char *rs_sampled_module(const char *module, char name[RS_SAMPLED_MODULE_MAX])
+{
+	snprintf(name, RS_SAMPLED_MODULE_MAX, "[%s]", module ? module : "kernel");
+	return name;
+}
+
 static bool keep(struct rs_sampled_stacks *s, const char **text)
 {
 	if (*text)
@@ -71,12 +78,13 @@ static bool keep(struct rs_sampled_stacks *s, const char **text)
 	return *text;
 }
 
-/* Adds the functions that one address is in; an address alone if it is in none. */
+/* Adds the functions at an address, or the address alone if no function is found. */
 static struct rs_error *address_add(struct rs_sampled_stacks *s, uint32_t i,
 				    struct rs_sampled_stack *stack)
 {
 	const struct rs_linux_frame *from = &s->stack.frames[i];
 	struct rs_frame found[INLINED];
+	char name[RS_SAMPLED_MODULE_MAX];
 	uint32_t n = rs_stacks_lookup(s->stacks, &s->stack, i, found, INLINED);
 
 	if (!n)
@@ -86,7 +94,8 @@ static struct rs_error *address_add(struct rs_sampled_stacks *s, uint32_t i,
 
 		*frame = (struct rs_sampled_frame){
 			.function = found[k].function,
-			.module = i < s->stack.n_kernel ? "[kernel]" : found[k].module,
+			.module = i < s->stack.n_kernel ? rs_sampled_module(found[k].module, name)
+							: found[k].module,
 			.file = found[k].file,
 			.address = from->address,
 			.line = found[k].line,
@@ -118,8 +127,8 @@ struct rs_error *rs_sampled_stacks_read(struct rs_sampled_stacks *s,
 	s->vmm->sample = NULL;
 	for (uint32_t i = 0; !err && i < s->stack.n; i++)
 		err = address_add(s, i, stack);
-	/* In the first and last instructions of a system call the kernel has no frame that leads to
-	 * user mode. */
+	/* In the first and last instructions of a system call, the kernel has no frame that leads
+	 * to user mode. */
 	stack->is_cut = *s->stack.kernel_why || *s->stack.user_why ||
 			(!task->is_kernel && s->stack.n == s->stack.n_kernel);
 	return err;

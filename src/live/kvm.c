@@ -32,9 +32,9 @@ struct kvm_source {
 	struct rs_schema *schema;
 	struct rs_clock clock;
 	struct rs_query query;
-	bool merged; /* the clock is the caller's, and its origin stays */
+	bool merged; /* the caller has set the clock, whose origin is kept */
 	bool opened; /* the gate was open at the last snapshot */
-	bool shut;   /* the gate is shut again: this round is the last */
+	bool shut;   /* the gate is closed again: this round is the last */
 	bool asked;  /* the query asks for counts */
 	enum stage stage;
 
@@ -54,7 +54,7 @@ struct kvm_source {
 	struct rs_thread_streams threads; /* in the order of the snapshot */
 	struct rs_arena names;		  /* of VMs */
 	struct rs_stream unknown;	  /* for a thread that is in no snapshot */
-	uint64_t snapshot_ns; /* time of the last snapshot, which contains all earlier threads */
+	uint64_t snapshot_ns; /* time of the last snapshot, which has all earlier threads */
 };
 
 /* ---- threads and their streams -------------------------------------------------------------- */
@@ -161,8 +161,8 @@ static bool ring_ended(void *ctx)
 	return ring->of->shut;
 }
 
-/* Sets the stream of an event; that of a loss is its CPU's. Takes a snapshot to find a thread that
- * appeared since the last one. */
+/* Sets the stream of an event. A loss keeps its CPU's stream. Takes a snapshot to find a thread
+ * that appeared since the last one. */
 static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *view,
 				  const struct rs_stream **stream)
 {
@@ -187,7 +187,7 @@ static struct rs_error *stream_of(struct kvm_source *k, const struct rs_view *vi
 	return NULL;
 }
 
-/* Gives each view the stream of its thread, and keeps those that match the query. */
+/* Sets the stream of each view to its thread's. Keeps the views that match the query. */
 static struct rs_error *views_filter(struct kvm_source *k, const struct rs_batch *from, size_t *n)
 {
 	struct rs_error *err = NULL;
@@ -205,7 +205,7 @@ static struct rs_error *views_filter(struct kvm_source *k, const struct rs_batch
 	return err;
 }
 
-/* Reads the next events. Sets *n to 0 if there are none for now. */
+/* Reads the next events. Sets *n to 0 if there are none at present. */
 static struct rs_error *events(struct kvm_source *k, size_t *n)
 {
 	*n = 0;
@@ -340,7 +340,7 @@ static struct rs_error *ring_init(struct kvm_source *k, uint32_t cpu, struct rs_
 	rs_kvm_ring(k->session, cpu, &mem, &bytes);
 	status = rs_sbuf_attach(&ring->consumer, mem, bytes);
 	if (status != RS_SBUF_OK)
-		return rs_error_create(RS_FAILED, "the ring of CPU %u: %s", cpu,
+		return rs_error_create(RS_FAILED, "cannot read the ring of CPU %u: %s", cpu,
 				       rs_sbuf_status_text(status));
 	ring->of = k;
 	ring->stream = (struct rs_stream){

@@ -2,12 +2,12 @@
 /*
  * A KVM session as a source. Each round of next() returns
  *
- *	EVENTS		what is in the rings, merged over the CPUs by time (with events or than_ns)
- *	COUNTS		a snapshot of the session's counts, where the query asks for RS_COUNTS_KVM
+ *	EVENTS		the rings' events, merged over the CPUs by time (with events or than_ns)
+ *	COUNTS		a snapshot of the session's counts, if the query asks for RS_COUNTS_KVM
  *			and has no times, CPUs or predicate (kvm/counts.h)
- *	IDLE		the round is over; END once the gate is shut and all was given
+ *	IDLE		the round is over; END once the gate is closed and all was returned
  *
- * Events of a thread come from a stream of its own, with its VM and vCPU.
+ * Each thread's events have a separate stream, with its VM and vCPU.
  */
 #ifndef RS_LIVE_KVM_H
 #define RS_LIVE_KVM_H
@@ -16,8 +16,8 @@
 
 #include "kvm/kvm.h"
 
-/* Creates the source. The caller keeps the session, which must outlive the source. clock is that of
- * the session's events. */
+/* Creates the source. The caller keeps the session, which must outlive the source. Stamps are those
+ * of the session's events. */
 struct rs_error *rs_kvm_source_create(struct rs_kvm_session *session, struct rs_source **source);
 
 /* Sets the clock to CLOCK_MONOTONIC on the timeline of a merge; by default, times count from the

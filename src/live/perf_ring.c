@@ -115,7 +115,7 @@ static void room_release(struct rs_perf_ring *ring)
 }
 
 /* Checks the header of a record, of which `left` bytes are in the ring. Sets *kind, to NULL for a
- * record that is passed over, and *time_at, the place of its time. Returns false if the header
+ * record that is skipped, and *time_at, the place of its time. Returns false if the header
  * contradicts these. */
 static bool is_sound(const struct perf_event_header *header, uint64_t left, uint64_t *time_at,
 		     const struct kind **of_type)

@@ -38,7 +38,7 @@ struct rs_perf_record {
 	uint64_t lost; /* only for RS_PERF_LOST */
 	uint32_t pid, tid;
 	uint32_t parent_tid; /* only for RS_PERF_FORKED */
-	const uint8_t *raw;  /* until the next call; NULL if bytes is 0 */
+	const uint8_t *raw;  /* valid until the next call; NULL if bytes is 0 */
 	uint32_t bytes;
 };
 
@@ -46,19 +46,19 @@ struct rs_perf_ring {
 	void *page; /* struct perf_event_mmap_page */
 	const uint8_t *data;
 	uint64_t size;	   /* bytes, a power of two */
-	uint64_t seen;	   /* listed up to here */
-	uint64_t damaged;  /* times that the ring's content was invalid */
+	uint64_t seen;	   /* records are listed up to here */
+	uint64_t damaged;  /* number of times that the content was invalid */
 	uint32_t first, n; /* of the listed places */
 	struct rs_perf_place {
-		uint64_t time, at; /* at: where its record begins */
+		uint64_t time, at; /* at: the start of its record */
 		uint32_t bytes;
 		enum rs_perf_kind kind;
 	} * places;	 /* by time */
 	uint8_t *record; /* a record that wraps around the ring's end */
 };
 
-/* Initialises a reader. page, of 4096 bytes, and size bytes at data, a power of two, stay the
- * caller's. Returns false without memory. */
+/* Initialises a reader. The caller keeps page, of 4096 bytes, and data, of size bytes, a power of
+ * two. Returns false without memory. */
 bool rs_perf_ring_init(struct rs_perf_ring *ring, void *page, const uint8_t *data, uint64_t size);
 void rs_perf_ring_deinit(struct rs_perf_ring *ring);
 

@@ -2,9 +2,11 @@
 /*
  * Records guests from their RAM.
  *
- * The thread here reads an area and its table of rings; the recorder's threads read the copy that
- * it makes, so that they look for new rings without a system call, and see a ring only once the
- * part of RAM in which it lies is known.
+ * A thread reads an area and its table of rings, and publishes a copy. The recorder's threads read
+ * the copy, so that they find new rings without a system call, and find a ring only once its part
+ * of RAM is known. If BPF can read the memory slots of the process's VMs (kvm/slots.h), they
+ * determine the parts of RAM. The thread reads them again before each scan, and when a ring is
+ * outside of them.
  */
 #include "live/record_guests.h"
 
@@ -15,17 +17,19 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "base/vector.h"
 #include "host/foreign.h"
 #include "host/guest.h"
+#include "host/guest_ram.h"
 #include "kvm/kvm.h"
-#include "live/guest_ram.h"
+#include "kvm/slots.h"
 #include "record/port.h"
 #include <ringside/arch.h>
 
 #define WATCH_NS       2000000	  /* the interval at which areas are read again */
-#define SCAN_NS_MIN    10000000	  /* between two scans of a memory without a guest; */
-#define SCAN_SHARE     4	  /* at least so many times as long as the last one took */
-#define SCAN_NS_OTHERS 1000000000 /* of one with a guest */
+#define SCAN_NS_MIN    10000000	  /* interval between scans of a memory without a guest; */
+#define SCAN_SHARE     4	  /* at least this multiple of the last scan's duration */
+#define SCAN_NS_OTHERS 1000000000 /* interval between scans of a memory with a guest */
 #define STAT_BYTES     1024
 #define NS_PER_SEC     UINT64_C(1000000000)
 
@@ -33,27 +37,30 @@ struct found {
 	struct found *next;
 	struct memory *memory;
 	struct rs_guest_place place;
-	struct rs_guest_layout layout;
 	uint64_t gpa; /* of the area */
 	char vm[RS_KVM_VM_MAX + 16];
 	struct rs_host_guest *host;
-	uint64_t error_cycles; /* as the trace has them */
-	pthread_mutex_t lock;  /* of the copy */
+	uint64_t error_cycles; /* as written in the trace */
+	pthread_rwlock_t lock; /* of the two below, which the recorder's threads read */
+	struct rs_guest_layout layout;
 	struct rs_guest_area copy;
 };
 
 struct memory {
 	struct rs_guests_recording *recording;
 	struct rs_guest_ram ram;
+	struct rs_kvm_slots *slots; /* of a process, where BPF can read them */
+	struct rs_error *no_slots;  /* why they could not be read, the last time */
+	bool has_vm;		    /* one was found by them */
 	char vm[RS_KVM_VM_MAX];
-	uint64_t since; /* the host's stamp when the process began; 0: not known */
+	uint64_t since; /* the host's stamp of the process's start; 0: unknown */
 	struct found *guests;
 	uint32_t n, total, left;
 	bool ended; /* release and acquire */
 	bool too_many;
 	const char *refused;
 	uint64_t refused_at;
-	uint64_t scan_at_ns; /* the next one */
+	uint64_t scan_at_ns; /* the next number of a guest */
 	struct rs_error *error;
 };
 
@@ -72,56 +79,114 @@ struct rs_guests_recording {
 static bool guest_read(void *ctx, uint64_t gpa, void *to, size_t bytes)
 {
 	struct found *f = ctx;
-	uint64_t at;
+	bool good = true;
 
+	pthread_rwlock_rdlock(&f->lock);
 	if (gpa >= f->gpa && gpa - f->gpa <= sizeof(f->copy) &&
-	    bytes <= sizeof(f->copy) - (gpa - f->gpa)) {
-		pthread_mutex_lock(&f->lock);
+	    bytes <= sizeof(f->copy) - (gpa - f->gpa))
 		memcpy(to, (const uint8_t *)&f->copy + (gpa - f->gpa), bytes);
-		pthread_mutex_unlock(&f->lock);
-		return true;
-	}
-	return rs_guest_layout_find(&f->layout, gpa, bytes, &at) &&
-	       rs_guest_ram_read(&f->memory->ram, at, to, bytes);
+	else
+		good = rs_guest_layout_read(&f->memory->ram, &f->layout, gpa, to, bytes);
+	pthread_rwlock_unlock(&f->lock);
+	return good;
 }
 
 static bool guest_write(void *ctx, uint64_t gpa, const void *from, size_t bytes)
 {
-	const struct found *f = ctx;
-	uint64_t at;
+	struct found *f = ctx;
+	bool good;
 
-	return rs_guest_layout_find(&f->layout, gpa, bytes, &at) &&
-	       rs_guest_ram_write(&f->memory->ram, at, from, bytes);
+	pthread_rwlock_rdlock(&f->lock);
+	good = rs_guest_layout_write(&f->memory->ram, &f->layout, gpa, from, bytes);
+	pthread_rwlock_unlock(&f->lock);
+	return good;
+}
+
+/* ---- memory slots ------------------------------------------------------------------------- */
+
+/* Passes the slots to the memory and to its guests. */
+static struct rs_error *slots_apply(struct memory *m, const struct rs_kvm_vm_slots *slots,
+				    uint32_t n)
+{
+	struct rs_guest_part *parts = NULL;
+	struct rs_guest_vm vms[RS_KVM_VMS_MAX];
+	size_t room = 0, at = 0;
+	struct rs_error *err;
+
+	for (uint32_t i = 0; i < n; at += slots[i++].n) {
+		if (!RS_VECTOR_RESERVE(parts, room, at + slots[i].n)) {
+			free(parts);
+			return rs_error_no_memory();
+		}
+		for (uint32_t j = 0; j < slots[i].n; j++) {
+			const struct rs_kvm_slot_memory *slot = &slots[i].slots[j];
+
+			parts[at + j] = (struct rs_guest_part){
+				.gpa = slot->gpa,
+				.bytes = slot->bytes,
+				.at = slot->hva,
+				.read_only = slot->flags & RS_KVM_SLOT_READONLY,
+			};
+		}
+	}
+	at = 0;
+	for (uint32_t i = 0; i < n; at += slots[i++].n)
+		vms[i] = (struct rs_guest_vm){ slots[i].vm, parts + at, slots[i].n };
+	err = rs_guest_ram_set_vms(&m->ram, vms, n);
+	free(parts);
+	for (struct found *f = m->guests; !err && f; f = f->next) {
+		pthread_rwlock_wrlock(&f->lock);
+		rs_guest_layout_update(&m->ram, &f->place, &f->layout);
+		pthread_rwlock_unlock(&f->lock);
+	}
+	return err;
+}
+
+/* Reads the slots of a process's VMs. If that fails, those of before stay. */
+static void slots_update(struct memory *m)
+{
+	const struct rs_kvm_vm_slots *slots;
+	struct rs_error *err;
+	uint32_t n = 0;
+
+	if (!m->slots)
+		return;
+	err = rs_kvm_slots_read(m->slots, &slots, &n);
+	if (!err)
+		err = slots_apply(m, slots, n);
+	if (!err && !n)
+		err = rs_error_create(RS_ABSENT, "the process has no VM of KVM");
+	m->has_vm |= n > 0;
+	rs_error_free(m->no_slots);
+	m->no_slots = err;
 }
 
 /* ---- areas -------------------------------------------------------------------------------- */
 
-/* Copies an area, which is complete once it has its magic. */
+/* Copies an area, which is complete once its magic is written. */
 static bool area_read(const struct memory *m, uint64_t at, struct rs_guest_area *area)
 {
 	if (!rs_guest_ram_read(&m->ram, at, area, sizeof(*area)) ||
 	    area->magic != RS_GUEST_AREA_MAGIC)
 		return false;
-	/* Reads the rest again, after the magic. */
+	/* Read the rest again, after the magic. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return rs_guest_ram_read(&m->ram, at, area, sizeof(*area)) &&
 	       area->magic == RS_GUEST_AREA_MAGIC;
 }
 
-/* Returns why the area is not one that this host reads, or NULL. The host side checks the rest. */
+/* Returns why this host cannot read the area, or NULL. The host side checks the rest. */
 static const char *area_check(const struct found *f, const struct rs_guest_area *area)
 {
 	struct rs_guest_site site;
-	uint64_t at;
 
 	if (area->version != RS_GUEST_AREA_VERSION || area->bytes != sizeof(*area))
-		return "it is of another version";
+		return "it has another version";
 	if (area->n_sites > RS_GUEST_SITES_MAX)
 		return "it has too many sites";
 	for (uint32_t i = 0; i < area->n_sites; i++) {
-		if (!rs_guest_layout_find(&f->layout, area->sites + i * sizeof(site), sizeof(site),
-					  &at) ||
-		    !rs_guest_ram_read(&f->memory->ram, at, &site, sizeof(site)))
+		if (!rs_guest_layout_read(&f->memory->ram, &f->layout,
+					  area->sites + i * sizeof(site), &site, sizeof(site)))
 			return "its sites are not in RAM";
 		if (site.id !=
 		    (site.kind == RS_GUEST_SITE_EVENT ? RS_ID(RS_IDS_USER, i + 1) : i + 1))
@@ -130,19 +195,31 @@ static const char *area_check(const struct found *f, const struct rs_guest_area 
 	return NULL;
 }
 
-/* Publishes an area to the recorder's threads, with the parts of RAM that its rings are in. */
+/* Publishes an area to the recorder's threads, with the parts of RAM that contain its rings. */
 static void area_publish(struct found *f, const struct rs_guest_area *area)
 {
+	bool changed = false, outside = false;
+
+	pthread_rwlock_wrlock(&f->lock);
 	for (uint32_t i = 0; i < RS_GUEST_VCPUS_MAX; i++) {
-		if (memcmp(&area->ring[i], &f->copy.ring[i], sizeof(area->ring[i])) != 0)
-			rs_guest_layout_add(&f->memory->ram, &f->place, &area->ring[i], &f->layout);
+		if (memcmp(&area->ring[i], &f->copy.ring[i], sizeof(area->ring[i])) == 0)
+			continue;
+		outside |= !rs_guest_layout_add(&f->memory->ram, &f->place, &area->ring[i],
+						&f->layout);
+		changed = true;
 	}
-	pthread_mutex_lock(&f->lock);
+	pthread_rwlock_unlock(&f->lock);
+	/* The VMM may have added memory since the slots were read. */
+	if (outside && f->place.vm)
+		slots_update(f->memory);
+	pthread_rwlock_wrlock(&f->lock);
 	f->copy = *area;
-	pthread_mutex_unlock(&f->lock);
+	pthread_rwlock_unlock(&f->lock);
+	if (changed && f->host)
+		rs_host_guest_search(f->host);
 }
 
-/* Returns whether an area is the one that was published, apart from new rings. */
+/* Returns whether an area equals the published one, apart from new rings. */
 static bool area_is_same(const struct found *f, const struct rs_guest_area *area)
 {
 	const struct rs_guest_area *was = &f->copy;
@@ -163,7 +240,8 @@ static bool area_is_same(const struct found *f, const struct rs_guest_area *area
 static void found_free(struct found *f)
 {
 	rs_host_guest_destroy(f->host);
-	pthread_mutex_destroy(&f->lock);
+	pthread_rwlock_destroy(&f->lock);
+	rs_guest_layout_deinit(&f->layout);
 	free(f);
 }
 
@@ -216,7 +294,7 @@ static bool is_known(const struct memory *m, uint64_t at)
 	return false;
 }
 
-/* A place with an area's magic. */
+/* Handles a place with an area's magic. */
 static void place_found(void *ctx, const struct rs_guest_place *place)
 {
 	struct memory *m = ctx;
@@ -234,9 +312,10 @@ static void place_found(void *ctx, const struct rs_guest_place *place)
 		m->error = rs_error_no_memory();
 		return;
 	}
-	*f = (struct found){ .memory = m, .place = *place, .gpa = area.self };
-	pthread_mutex_init(&f->lock, NULL);
-	why = rs_guest_layout_init(&m->ram, place, area.self, &f->layout);
+	f->memory = m;
+	f->place = *place;
+	pthread_rwlock_init(&f->lock, NULL);
+	why = rs_guest_layout_init(&m->ram, place, area.self, &f->layout, &f->gpa);
 	if (!why)
 		why = area_check(f, &area);
 	if (why) {
@@ -257,7 +336,7 @@ static void place_found(void *ctx, const struct rs_guest_place *place)
 	m->total++;
 }
 
-/* Removes a guest: its rings are read for the last time. */
+/* Removes a guest, after its rings are read for the last time. */
 static struct rs_error *found_remove(struct found *f)
 {
 	struct rs_guests_recording *r = f->memory->recording;
@@ -298,13 +377,14 @@ static struct rs_error *guests_watch(struct memory *m)
 	return err;
 }
 
-/* Looks for guests in a memory, if it is time to. */
+/* Searches a memory for guests, if the next scan is due. */
 static void memory_scan(struct memory *m)
 {
 	uint64_t from = rs_now_ns(CLOCK_MONOTONIC), took, pause;
 
 	if (from < m->scan_at_ns || m->ended || m->error)
 		return;
+	slots_update(m);
 	m->error = rs_error_first(rs_guest_ram_scan(&m->ram, place_found, m), m->error);
 	/* Pairs with the acquire in rs_guests_recording_has_ended(). */
 	__atomic_store_n(&m->ended, m->ram.ended, __ATOMIC_RELEASE);
@@ -317,23 +397,25 @@ static void memory_scan(struct memory *m)
 
 /* ---- the thread --------------------------------------------------------------------------- */
 
+/* Searches each memory at least once, even in a short recording. */
 static void *watch_main(void *arg)
 {
 	struct rs_guests_recording *r = arg;
 
-	/* Pairs with the release in rs_guests_recording_shut(). */
-	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
+	for (;;) {
 		for (uint32_t i = 0; i < r->n; i++) {
 			r->error = rs_error_first(r->error, guests_watch(&r->memories[i]));
 			memory_scan(&r->memories[i]);
 		}
+		/* Pairs with the release in rs_guests_recording_shut(). */
+		if (__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE))
+			return NULL;
 		rs_sleep_ns(WATCH_NS);
 	}
-	return NULL;
 }
 
-/* Returns the host's stamp when a process began, by field 22 of its stat (proc(5)); 0: not known. A
- * tick of the kernel's is the unit. */
+/* Returns the host's stamp of a process's start, by field 22 of its stat (proc(5)), or 0 if
+ * unknown. The unit is a kernel tick. */
 static uint64_t process_since(int pid, const struct rs_clock *host)
 {
 	uint64_t ticks, per_s = (uint64_t)sysconf(_SC_CLK_TCK), age_ns, cycles, now = rs_tsc();
@@ -347,7 +429,7 @@ static uint64_t process_since(int pid, const struct rs_clock *host)
 		return 0;
 	at = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
 	fclose(file);
-	/* Behind the name, the first field is the third. */
+	/* The first field after the name is field 3. */
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	if (!at || sscanf(at, " %lu", &ticks) != 1 || !ticks)
@@ -369,10 +451,12 @@ static struct rs_error *memory_open(struct rs_guests_recording *r, const char *t
 		return err;
 	m->recording = r;
 	r->n++;
-	if (m->ram.pid)
+	if (m->ram.pid) {
+		m->no_slots = rs_kvm_slots_open(m->ram.pid, &m->slots);
 		rs_kvm_vm_name(m->ram.pid, m->vm);
-	else
+	} else {
 		snprintf(m->vm, sizeof(m->vm), "%s", slash ? slash + 1 : text);
+	}
 	return NULL;
 }
 
@@ -407,6 +491,8 @@ void rs_guests_recording_destroy(struct rs_guests_recording *r)
 			found_free(f);
 		}
 		rs_guest_ram_close(&m->ram);
+		rs_kvm_slots_close(m->slots);
+		rs_error_free(m->no_slots);
 		rs_error_free(m->error);
 	}
 	rs_error_free(r->error);
@@ -426,7 +512,7 @@ struct rs_error *rs_guests_recording_open(struct rs_guests_recording *r,
 	}
 	failed = pthread_create(&r->thread, NULL, watch_main, r);
 	r->runs = !failed;
-	return failed ? rs_error_errno(failed, "the thread that looks for guests") : NULL;
+	return failed ? rs_error_errno(failed, "cannot start the search for guests") : NULL;
 }
 
 struct rs_error *rs_guests_recording_shut(struct rs_guests_recording *r)
@@ -465,6 +551,10 @@ bool rs_guests_recording_result(const struct rs_guests_recording *r, uint32_t i,
 		return false;
 	*result = (struct rs_guests_result){
 		.memory = m->ram.path,
+		.found_by = !m->ram.pid ? RS_GUESTS_FILE
+			    : m->has_vm ? RS_GUESTS_SLOTS
+					: RS_GUESTS_MAPPINGS,
+		.no_slots = m->no_slots && !m->has_vm ? rs_error_text(m->no_slots) : NULL,
 		.guests = m->total,
 		.left = m->left,
 		.ended = m->ended,

@@ -22,8 +22,8 @@ struct rs_kvm_recording {
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-/* Returns the stamp from which a tid is this thread's: its first event if another thread had the
- * tid before, else 0. */
+/* Returns the stamp from which a tid belongs to this thread: its first event if another thread had
+ * the tid before, else 0. */
 static uint64_t from_stamp(const struct rs_kvm_snapshot *snapshot, uint32_t at)
 {
 	const struct rs_kvm_thread *thread = &snapshot->threads[at];
@@ -65,7 +65,7 @@ static struct rs_error *lines_write(struct rs_kvm_recording *r,
 	return err;
 }
 
-/* run, wait: since the session first had the thread. */
+/* run, wait: since the thread's first event in the session. */
 static struct rs_error *put_thread(struct rs_kvm_recording *r, const struct rs_kvm_thread *thread,
 				   uint64_t stamp, uint64_t run_ns, uint64_t wait_ns)
 {
@@ -103,7 +103,7 @@ static struct rs_error *announce(struct rs_kvm_recording *r, const struct rs_kvm
 	return err;
 }
 
-/* Records an event for every thread, at the snapshot's time. */
+/* Records an event for each thread, at the snapshot's time. */
 static struct rs_error *put_threads(struct rs_kvm_recording *r,
 				    const struct rs_kvm_snapshot *snapshot)
 {

@@ -11,7 +11,7 @@
 #include "ring/shared.h"
 #include "import/acrn/trace.h"
 
-#define PATIENCE_MS 1000 /* for borrowers that are within a put */
+#define PATIENCE_MS 1000 /* wait for borrowers that are writing */
 
 /* One of a path's rings, and its stream. */
 struct ring {
@@ -22,7 +22,7 @@ struct ring {
 
 struct place {
 	char *path, *name; /* name: its last part */
-	struct ring *ring; /* the newest; NULL: none yet */
+	struct ring *ring; /* the newest ring; NULL: none yet */
 	uint32_t rings;
 	uint64_t skipped;
 	struct rs_error *error; /* of the last poll */
@@ -32,11 +32,11 @@ struct rs_sbuf_recording {
 	struct place *places;
 	uint32_t n;
 	bool keep, attached;
-	struct rs_lender *lender; /* NULL: nothing is lent */
+	struct rs_lender *lender; /* NULL: no rings are lent */
 	struct rs_sbuf_receiver receiver;
 	const struct rs_clock *clock;
 	struct rs_schema *schema;
-	pthread_mutex_t refresh_lock; /* several threads of the recorder may find new ids at once */
+	pthread_mutex_t refresh_lock; /* several recorder threads may find new ids concurrently */
 	uint32_t defined;
 	struct rs_log_epoch epoch;
 };
@@ -134,8 +134,8 @@ void rs_sbuf_recording_destroy(struct rs_sbuf_recording *r)
 
 /* ---- new rings ------------------------------------------------------------------------------ */
 
-/* Adds an event for an id that the catalogue lacks, as for ACRN's files. Returns whether the schema
- * has it. */
+/* Adds an event for an id that the catalogue lacks, as the reader of ACRN's files does. Returns
+ * whether the schema has the event. */
 static bool refresh(void *ctx, uint64_t head)
 {
 	struct rs_sbuf_recording *r = ctx;
@@ -203,9 +203,9 @@ static struct rs_error *place_poll(struct rs_sbuf_recording *r, struct place *pl
 	rs_error_free(place->error);
 	place->error = NULL;
 	if (place->rings == RS_SBUF_RESTARTS_MAX) {
-		place->error = rs_error_create(RS_DAMAGED,
-					       "%s: its ring was begun anew %u times: it is left",
-					       place->path, RS_SBUF_RESTARTS_MAX);
+		place->error = rs_error_create(
+			RS_DAMAGED, "%s: its ring was restarted %u times, and is no longer read",
+			place->path, RS_SBUF_RESTARTS_MAX);
 		return NULL;
 	}
 	/* Only a ring that existed at the start can contain earlier records. */
@@ -277,12 +277,12 @@ static const char *state_text(const struct place *place)
 	case RS_LIVE_RUNS:
 		return NULL;
 	case RS_LIVE_ANEW:
-		return "its header is not that of a ring any more, or another reader consumed from "
+		return "its header is no longer a ring's, or another reader consumed from "
 		       "it";
 	case RS_LIVE_CUT:
 		return "the file was truncated";
 	case RS_LIVE_FAILED:
-		return "it cannot be read any more";
+		return "it can no longer be read";
 	}
 	return NULL;
 }

@@ -7,7 +7,7 @@
  *	-> read each path's result -> destroy
  *
  * Each poll checks again the paths that have no ring yet, and those whose ring was restarted or
- * broken. A later ring of the same path is a stream of its own. A ring that exists at the start is
+ * broken. A later ring of the same path is a separate stream. A ring that exists at the start is
  * skipped to its end, unless `keep` is set; later rings are read from their beginning.
  *
  * All calls come from one thread. The recording must outlive the recorder, which reads the rings
@@ -36,7 +36,7 @@ struct rs_sbuf_result {
 	const char *path, *name; /* name: its last part */
 	bool runs;		 /* its ring was valid until the end */
 	uint32_t rings;		 /* number of its rings, in sequence; 0: none */
-	bool is_log;		 /* the newest of them */
+	bool is_log;		 /* the number of the newest ring */
 	uint64_t skipped;	 /* elements of the first ring before the recording began */
 	const char *error;	 /* why the ring cannot be read; NULL: it is valid, or absent */
 };
@@ -45,7 +45,7 @@ struct rs_sbuf_recording;
 
 struct rs_error *rs_sbuf_recording_create(const struct rs_sbuf_options *options,
 					  struct rs_sbuf_recording **recording);
-/* Removes lent rings. Call it after the recorder is closed. NULL is a no-op. */
+/* Removes lent rings. Call it after the recorder is closed. NULL is ignored. */
 void rs_sbuf_recording_destroy(struct rs_sbuf_recording *recording);
 
 /* Adds the existing rings to the recorder. host: the recorder's clock. */
@@ -63,10 +63,10 @@ struct rs_error *rs_sbuf_recording_attach_to(struct rs_sbuf_recording *recording
 					     const struct rs_sbuf_receiver *receiver,
 					     const struct rs_clock *host);
 
-/* Returns the schema of all the rings: ACRN's events, and raw ones as they appear. */
+/* Returns the schema of all the rings: ACRN's events, and raw events as they appear. */
 const struct rs_schema *rs_sbuf_recording_schema(const struct rs_sbuf_recording *recording);
 
-/* Lends the rings, or reclaims them. A no-op if there are none to lend. */
+/* Lends the rings, or reclaims them. Has no effect if there are none to lend. */
 struct rs_error *rs_sbuf_recording_gate(struct rs_sbuf_recording *recording, bool open);
 
 /* Adds the rings that appeared since the last call. */
@@ -75,7 +75,7 @@ struct rs_error *rs_sbuf_recording_poll(struct rs_sbuf_recording *recording);
 /* The totals of all logs, valid once the recorder is closed. */
 struct rs_sbuf_lines {
 	uint64_t lines;
-	/* Line numbers between the first and the last that are in none of the rings: they are in
+	/* Line numbers between the first and the last that are not in any of the rings: they are in
 	 * other CPUs' rings, or were lost before they were read. */
 	uint64_t missing;
 	uint32_t moves; /* corrections of the log's clock by the lines' time of arrival */

@@ -36,11 +36,11 @@ struct rs_xen_recording {
 	const struct rs_schema *schema;
 	uint64_t named[DOMAINS / 64]; /* domains with a name in the trace */
 	uint32_t n_domains;
-	uint32_t unnamed[UNNAMED_MAX], n_unnamed; /* those that had no name yet */
-	uint32_t n_idle;			  /* times that the source had nothing */
+	uint32_t unnamed[UNNAMED_MAX], n_unnamed; /* of them, domains without a name so far */
+	uint32_t n_idle;			  /* times that the source had no events */
 	pthread_t thread;
 	bool running;
-	struct rs_error *error; /* the thread's; valid after it has ended */
+	struct rs_error *error; /* the thread's error; valid after it has ended */
 };
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -248,7 +248,7 @@ void rs_xen_recording_destroy(struct rs_xen_recording *r)
 {
 	if (!r)
 		return;
-	if (!r->lent) /* otherwise the source has been destroyed, and the session's owner ends it */
+	if (!r->lent) /* else the source is destroyed, and the session's owner ends it */
 		rs_error_free(gate_shut(r));
 	if (r->live && !r->lent)
 		rs_source_destroy(&r->live->source);

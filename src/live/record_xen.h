@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records a running Xen: a thread reads records from the hypervisor's buffers, converts them to
- * events (live/xen.h), and puts those into one stream, in their order, each with its context.
+ * events (live/xen.h), and writes these to one stream, in their order, each with its context.
  */
 #ifndef RS_LIVE_RECORD_XEN_H
 #define RS_LIVE_RECORD_XEN_H
@@ -13,8 +13,8 @@
 struct rs_xen_recording;
 
 /* Creates a recording. session, recorder and clock, which is the host's, must outlive it, except
- * that the recorder may be closed once the gate is shut. If recorder is NULL, the caller reads the
- * source. A poll_ms of 0 is the default. */
+ * that the recorder may be closed once the gate is closed. If recorder is NULL, the caller reads
+ * the source. A poll_ms of 0 is the default. */
 struct rs_error *rs_xen_recording_create(struct rs_xen_session *session,
 					 struct rs_recorder *recorder, const struct rs_clock *host,
 					 uint32_t poll_ms, struct rs_xen_recording **recording);
@@ -39,7 +39,7 @@ struct rs_error *rs_xen_reading_create(struct rs_xen_session *session, uint32_t 
 				       uint64_t duration_ns, const volatile bool *stop,
 				       struct rs_foreign **reading);
 
-/* Returns the tally. Valid once the gate is shut. */
+/* Returns the tally, which is valid once the gate is closed. */
 const struct rs_foreign_tally *rs_xen_recording_tally(const struct rs_xen_recording *recording);
 uint32_t rs_xen_recording_domains(const struct rs_xen_recording *recording);
 

@@ -130,14 +130,14 @@ static void access_attach_log(void *ctx)
 		a->status = RS_SBUF_BAD_POSITION;
 }
 
-/* Returns an error that shows the header and says what is wrong with it. */
+/* Returns an error that shows the header and names its defect. */
 static struct rs_error *unsound(const char *path, enum rs_sbuf_status status,
 				const struct rs_sbuf *copy, size_t bytes)
 {
 	return rs_error_create(
 		RS_DAMAGED,
-		"%s: %s: its header says %s of %u bytes, %u bytes in all, "
-		"head %u, tail %u, and %zu bytes are there; Ringside reads it when its "
+		"%s: %s: its header has %s of %u bytes, %u bytes in all, "
+		"head %u, tail %u, and %zu bytes are mapped; Ringside reads it when its "
 		"writer has created it anew",
 		path, rs_sbuf_status_text(status), RS_COUNT_OF(copy->ele_num, "element"),
 		copy->ele_size, copy->size, copy->head, copy->tail, bytes);
@@ -216,7 +216,7 @@ static struct rs_error *attach_read(int fd, const char *path, bool keep, struct 
 	if (keep || r->log->last)
 		r->log->old = UINT64_MAX;
 	else if (!rs_log_port_skip(r->log, &r->skipped))
-		return rs_error_create(RS_FAILED, "%s: it cannot be read", path);
+		return rs_error_create(RS_FAILED, "cannot read '%s'", path);
 	r->inner = rs_port_log(r->log);
 	return NULL;
 }
@@ -353,13 +353,13 @@ static void ends_as(struct rs_live_ring *r, enum rs_live_state state)
 	__atomic_store_n(&r->state, state, __ATOMIC_RELEASE);
 }
 
-/* Returns whether the ring is still the one that was opened. A positioned one is checked by its
+/* Returns whether the ring is still the one that was opened. A positioned ring is checked by its
  * position. */
 static bool is_same(const struct rs_live_ring *r)
 {
 	const struct rs_sbuf *ring = r->mem;
 
-	if (!ring) /* read by read() */
+	if (!ring) /* it is read by read() */
 		return true;
 	return __atomic_load_n(&ring->magic, __ATOMIC_RELAXED) == r->magic &&
 	       (r->overwrites ||

@@ -24,21 +24,21 @@ struct rs_live_ring;
 
 enum rs_live_state {
 	RS_LIVE_RUNS,
-	RS_LIVE_ANEW,	/* it was created anew, or broken; the port returns no more of it */
+	RS_LIVE_ANEW,	/* it was created anew, or broken; the port returns nothing more */
 	RS_LIVE_CUT,	/* the memory is gone: the file was truncated */
 	RS_LIVE_FAILED, /* read() fails */
 };
 
 /*
- * Opens the ring at path. Sets *ring to NULL if there is none yet: no file, an empty one, or no
+ * Opens the ring at path. Sets *ring to NULL if no ring exists yet: no file, an empty file, or no
  * magic. Returns RS_DAMAGED, with the reason, if the file is not a readable ring. With keep, its
  * content is read too; otherwise it is skipped.
  */
 /*
- * epoch is that of a log's lines. A ring of the last boot is read as with keep, since it receives
- * nothing else. before is the ring that was read at this path until now, or NULL: a device allows
- * one opener, and ACRN's counts a mapping as one, which may stay in use for a while, so it is not
- * opened again.
+ * epoch is that of a log's lines. A ring of the last boot is read as with keep, because it receives
+ * no further elements. before is the ring that was read at this path so far, or NULL. Its device is
+ * not opened again, because a device allows one opener, and ACRN's counts a mapping as one, which
+ * may stay in use for a while.
  */
 struct rs_error *rs_live_ring_open(const char *path, bool keep, const struct rs_live_ring *before,
 				   struct rs_log_epoch *epoch, struct rs_live_ring **ring);

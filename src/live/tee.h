@@ -25,7 +25,7 @@ void rs_tee_destroy(struct rs_tee *tee); /* NULL is ignored */
 
 struct rs_sink *rs_tee_sink(struct rs_tee *tee);
 
-/* Gives later views a later time than now_ns, up to which the sink's input is complete. */
+/* Makes later views later than now_ns, up to which the sink's input is complete. */
 void rs_tee_advance(struct rs_tee *tee, int64_t now_ns);
 
 /* Returns how many events had their stamp changed. */

@@ -19,7 +19,7 @@
 static const char *const folders[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 #define N_FOLDERS (sizeof(folders) / sizeof(folders[0]))
 
-/* The system of the ring's own records, which are no tracepoints. */
+/* The system of the ring's own records, which are not tracepoints. */
 static const char no_system[] = "ftrace";
 
 struct rs_error *rs_tracefs_find(const char **folder)
@@ -83,7 +83,7 @@ static struct rs_error *list_add(struct rs_tracefs_list *list, const char *syste
 struct glob {
 	char system[256];
 	const char *name;
-	bool named; /* it has no wildcards */
+	bool named; /* the glob has no wildcards */
 };
 
 static struct rs_error *glob_read(const char *text, struct glob *glob)
@@ -108,7 +108,8 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* Reads a folder's entries, each of which the caller frees. Returns 0 if it cannot be read. */
+/* Reads a folder's entries, each of which the caller frees. Returns their number, or 0 if the
+ * folder cannot be read. */
 static int entries_of(const char *path, struct dirent ***entries)
 {
 	int n = scandir(path, entries, is_visible, alphasort);

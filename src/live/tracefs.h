@@ -14,7 +14,7 @@
 
 struct rs_tracefs_event {
 	const char *system, *name;
-	/* Its glob has no wildcards. */
+	/* a glob without wildcards names it */
 	bool named;
 };
 
@@ -25,13 +25,13 @@ struct rs_tracefs_list {
 };
 
 /* Returns the folder in which tracefs is mounted, or RS_ABSENT if it is not mounted, or not
- * readable for this user; the message says what to do. */
+ * readable for this user. The message contains the remedy. */
 struct rs_error *rs_tracefs_find(const char **folder);
 
 /*
- * Adds the tracepoints that match a glob, "SYSTEM:EVENT" with * ? [] in both, each once, to a list
- * that several globs may fill. Returns RS_USAGE if it is no such glob, and RS_ABSENT if none
- * matches.
+ * Adds the tracepoints that match a glob, "SYSTEM:EVENT" with * ? [] in both parts, each once, to a
+ * list that several globs may fill. Returns RS_USAGE if the glob has another form, and RS_ABSENT if
+ * no tracepoint matches.
  */
 struct rs_error *rs_tracefs_match(const char *glob, struct rs_tracefs_list *list);
 void rs_tracefs_list_deinit(struct rs_tracefs_list *list); /* a zeroed list is empty */

@@ -31,11 +31,11 @@
 #define PROC	    "/proc"
 #define IDS_MAX	    65536u /* common_type has 16 bits */
 
-/* How long after its stamp a sample may appear in the ring, since interrupts may delay its
- * completion. The drain corrects the stamp of a later one, and reports that. */
+/* The time after its stamp within which a sample appears in the ring, since interrupts may delay
+ * its completion. The drain corrects the stamp of a later sample, and reports that. */
 #define MAKING_NS 2000000u
 
-/* Room for the records into which one of the kernel's may be converted, with filler before each. */
+/* Room for the records into which one kernel record may be converted, with filler before each. */
 #define ROOM_BYTES (2 * (RS_RECORD_SLOTS_MAX + RS_LOST_SLOTS + 1) * RS_SLOT_BYTES)
 #define SBUF_MIN   (4 * ROOM_BYTES)
 
@@ -49,8 +49,8 @@ struct ring {
 struct cpu {
 	struct rs_tracepoints *session;
 	int cpu;
-	int output; /* of programs that read texts, with the ring; -1: none */
-	int *fds;   /* one for each event; without an output, the first has the ring; -1: none */
+	int output; /* the output of programs that read texts; it has the ring; -1: none */
+	int *fds;   /* one for each event; without output, the first has the ring; -1: none */
 	struct ring data;
 	struct rs_ring_memory memory; /* for the converted records */
 	struct rs_sbuf_producer producer;
@@ -60,11 +60,11 @@ struct cpu {
 	uint64_t last;		   /* stamp of the last record */
 	uint64_t reported_lost;	   /* losses that the kernel's records reported */
 	uint64_t reported_damaged; /* damage of the ring that was reported */
-	uint64_t lost;		   /* all losses by the kernel's counts, once the gate is shut */
+	uint64_t lost;		   /* all losses by the kernel's counts, once the gate is closed */
 	bool reported_end;
 };
 
-/* An event of the kernel. */
+/* A kernel event. */
 struct tracepoint {
 	int id;
 	struct rs_ftrace_event event;
@@ -79,9 +79,10 @@ struct names {
 
 struct rs_tracepoints {
 	pthread_mutex_t names_lock;
-	struct names *names; /* of all CPUs, since any CPU may rename a thread */
+	struct names *names; /* changes on all CPUs, since any CPU may rename a thread */
 	uint32_t n_names;
 	uint64_t names_until; /* all changes of threads until then have been read */
+	uint64_t names_lost;  /* changes without room, from records: for kernels before 6.0 */
 	struct rs_tracepoint_threads *threads;
 	struct rs_tracefs_list list;
 	struct tep_handle *tep;
@@ -91,16 +92,16 @@ struct rs_tracepoints {
 	uint32_t n_events, n_refused;
 	uint32_t n_read;		     /* number of events whose records a program writes */
 	struct rs_tracepoint_reader *reader; /* NULL: no event's texts are read */
-	uint64_t missed;		     /* missed by its programs before the gate was open */
+	uint64_t missed;		     /* missed by its programs before the gate opened */
 	uint32_t n_unopened;		     /* number of events that perf refuses */
-	int refusal;			     /* errno of the last that was refused */
+	int refusal;			     /* errno of the last refusal */
 	bool counts_lost; /* the kernel counts the lost samples of each event (since Linux 6.0) */
 	struct cpu *cpus;
 	uint32_t n_cpus;
 	uint32_t ring_bytes;
 	/* Written with release by the gate, read with acquire by the drains. */
 	uint64_t opened_ns, shut_ns; /* 0, UINT64_MAX: not yet */
-	bool closed;		     /* shut, and no more samples are made */
+	bool closed;		     /* closed, and no more samples are written */
 };
 
 bool rs_tracepoints_thread(struct rs_tracepoints *s, uint32_t index, struct rs_thread *thread)
@@ -204,7 +205,7 @@ static void end_report(struct cpu *c, uint64_t shut_ns)
 }
 
 /* Reads the changes of a CPU's threads until a time. If the kernel dropped some, the names are read
- * from /proc again. */
+ * from /proc again: threads that ended before that have no name. */
 static void names_read_from(struct rs_tracepoints *s, struct rs_perf_ring *ring, uint64_t until)
 {
 	struct rs_perf_record record;
@@ -215,11 +216,13 @@ static void names_read_from(struct rs_tracepoints *s, struct rs_perf_ring *ring,
 
 		any = false;
 		while (rs_perf_ring_next(ring, all ? until : UINT64_MAX, &record)) {
-			if (record.kind == RS_PERF_LOST)
-				rs_tracepoint_threads_scan(s->threads, PROC, record.time);
-			else
-				rs_tracepoint_threads_change(s->threads, &record);
 			any = true;
+			if (record.kind != RS_PERF_LOST) {
+				rs_tracepoint_threads_change(s->threads, &record);
+				continue;
+			}
+			__atomic_fetch_add(&s->names_lost, record.lost, __ATOMIC_RELAXED);
+			rs_tracepoint_threads_scan(s->threads, PROC, record.time);
 		}
 	}
 }
@@ -325,6 +328,15 @@ static uint64_t lost_of(const struct rs_tracepoints *s, int fd)
 		       : 0;
 }
 
+uint64_t rs_tracepoints_names_lost(const struct rs_tracepoints *s)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; i < s->n_names; i++)
+		lost += lost_of(s, s->names[i].fd);
+	return s->counts_lost ? lost : __atomic_load_n(&s->names_lost, __ATOMIC_RELAXED);
+}
+
 /* Reads the losses of all CPUs. The programs' misses belong to no CPU; the first CPU reports
  * them. */
 static struct rs_error *losses_read(struct rs_tracepoints *s)
@@ -349,8 +361,8 @@ struct rs_error *rs_tracepoints_gate(struct rs_tracepoints *s, bool open, uint64
 	struct rs_error *err;
 
 	if (open ? s->opened_ns != 0 : !s->opened_ns || s->shut_ns != UINT64_MAX)
-		return rs_error_create(RS_USAGE, "a gate opens once, and shuts once");
-	if (open) { /* from the time at which all are on */
+		return rs_error_create(RS_USAGE, "a gate opens once, and closes once");
+	if (open) { /* the time from which all are on */
 		err = switch_all(s, true);
 		if (!err && s->reader)
 			err = rs_tracepoint_reader_missed(s->reader, &s->missed);
@@ -388,9 +400,9 @@ static bool is_read(const struct rs_tracepoint_options *options, const struct te
 	return any;
 }
 
-static struct rs_error *event_learn(struct rs_tracepoints *s,
-				    const struct rs_tracepoint_options *options,
-				    const struct rs_tracefs_event *from)
+static struct rs_error *event_load(struct rs_tracepoints *s,
+				   const struct rs_tracepoint_options *options,
+				   const struct rs_tracefs_event *from)
 {
 	struct tracepoint *to = &s->events[s->n_events];
 	struct tep_event *format = NULL;
@@ -413,7 +425,7 @@ static struct rs_error *event_learn(struct rs_tracepoints *s,
 		err = rs_ftrace_add(&to->event, s->schema, RS_ID(RS_IDS_USER, (uint32_t)to->id));
 	}
 	if (err && !from->named && rs_error_code(err) != RS_NO_MEMORY) {
-		rs_error_free(err); /* one of several that a glob matches */
+		rs_error_free(err); /* it is one of several that a glob matches */
 		s->n_refused++;
 		return NULL;
 	}
@@ -425,8 +437,8 @@ static struct rs_error *event_learn(struct rs_tracepoints *s,
 	return rs_error_wrap(err, "%s:%s", from->system, from->name);
 }
 
-static struct rs_error *events_learn(struct rs_tracepoints *s,
-				     const struct rs_tracepoint_options *options)
+static struct rs_error *events_load(struct rs_tracepoints *s,
+				    const struct rs_tracepoint_options *options)
 {
 	struct rs_error *err = NULL;
 
@@ -442,7 +454,7 @@ static struct rs_error *events_learn(struct rs_tracepoints *s,
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(s->tep, sizeof(long));
 	for (uint32_t i = 0; !err && i < s->list.n; i++)
-		err = event_learn(s, options, &s->list.events[i]);
+		err = event_load(s, options, &s->list.events[i]);
 	if (!err && s->n_read)
 		err = rs_tracepoint_reader_create(&s->reader);
 	if (!err && !s->n_events)
@@ -483,7 +495,7 @@ static int perf_open_either(struct rs_tracepoints *s, const struct tracepoint *e
 		return fd;
 	s->counts_lost = false;
 	fd = perf_open(s, event, cpu);
-	if (fd < 0) /* that was not the reason */
+	if (fd < 0) /* PERF_FORMAT_LOST was not the reason */
 		s->counts_lost = true;
 	return fd;
 }
@@ -499,8 +511,8 @@ static struct rs_error *perf_error(const struct rs_tracepoints *s, const struct 
 				       format->system, format->name, (unsigned int)geteuid());
 	if (error == EMFILE || error == ENFILE)
 		return rs_error_create(RS_FAILED,
-				       "%u tracepoints on each CPU take more open files than this "
-				       "process may have: fewer of them, or a larger 'ulimit -n'",
+				       "%u tracepoints on each CPU need more open files than this "
+				       "process may have: use fewer, or a larger 'ulimit -n'",
 				       s->n_events);
 	return rs_error_errno(error, "%s:%s: perf_event_open", format->system, format->name);
 }
@@ -532,8 +544,9 @@ static struct rs_error *ring_map(struct ring *ring, int cpu, uint32_t bytes, int
 	ring->map = mmap(NULL, ring->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (ring->map == MAP_FAILED) {
 		ring->map = NULL;
-		return rs_error_errno(errno, "a ring of %u bytes for CPU %d (smaller: --buffer)",
-				      bytes, cpu);
+		return rs_error_errno(
+			errno, "cannot create a ring of %u bytes for CPU %d (smaller: --buffer)",
+			bytes, cpu);
 	}
 	if (!rs_perf_ring_init(&ring->records, ring->map, (const uint8_t *)ring->map + page, bytes))
 		return rs_error_no_memory();
@@ -557,6 +570,7 @@ static struct rs_error *names_open(struct rs_tracepoints *s, int cpu)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.read_format = s->counts_lost ? PERF_FORMAT_LOST : 0,
 		.comm = 1,
 		.task = 1,
 		.sample_id_all = 1,
@@ -599,7 +613,7 @@ static struct rs_error *ring_share(struct cpu *c, int fd, int *with_ring, const 
 		return ring_map(&c->data, c->cpu, c->session->ring_bytes, fd);
 	}
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, *with_ring))
-		return rs_error_errno(errno, "%s: a ring for it", what);
+		return rs_error_errno(errno, "cannot set the ring of %s", what);
 	return NULL;
 }
 
@@ -616,7 +630,7 @@ static struct rs_error *output_open(struct cpu *c, int *with_ring, bool *online)
 	}
 	if (c->output < 0)
 		return perf_error(s, s->events[0].event.format);
-	err = ring_share(c, c->output, with_ring, "the output of BPF");
+	err = ring_share(c, c->output, with_ring, "cannot set the output of BPF");
 	return err ? err : rs_tracepoint_reader_output(s->reader, c->cpu, c->output);
 }
 
@@ -737,7 +751,7 @@ static struct rs_error *cpus_open(struct rs_tracepoints *s, const struct rs_cpu_
 	}
 	if (!err && !s->n_cpus)
 		err = rs_error_create(RS_USAGE, "none of these CPUs is online");
-	/* Removes the events that every CPU refuses. */
+	/* Removes the events that each CPU refuses. */
 	for (uint32_t i = 0; !err && i < s->n_events; i++)
 		s->n_unopened += s->cpus[0].fds[i] < 0;
 	return err;
@@ -767,7 +781,7 @@ struct rs_error *rs_tracepoints_open(const struct rs_tracepoint_options *options
 	if (!err)
 		err = rs_schema_create(RS_FTRACE_PROVIDER, &s->schema);
 	if (!err)
-		err = events_learn(s, options);
+		err = events_load(s, options);
 	if (!err)
 		err = cpus_open(s, options->cpus);
 	if (!err)

@@ -67,7 +67,7 @@ static bool field_append(struct tep_event *format, const char *name, const char 
 	return true;
 }
 
-/* Adds the fields of the text that is the n-th in the record. libtraceevent frees them. */
+/* Adds the fields of the record's n-th text. libtraceevent frees them. */
 static bool text_append(struct tep_event *format, const char *name, uint32_t at)
 {
 	char read[] = "long", text[] = "char";
@@ -178,7 +178,7 @@ static void put_record(struct code *c, int id, uint32_t bytes)
 	}
 }
 
-/* Writes a text. An address of the upper half is the kernel's. */
+/* Writes a text. An address in the upper half belongs to the kernel. */
 static void put_text(struct code *c, uint32_t pointer, uint32_t slot)
 {
 	MOVE(c, 1, 7);
@@ -222,7 +222,8 @@ static struct rs_error *refusal(int error, const char *what)
 			"the kernel does not let user %u use: run it as root (sudo), or "
 			"with CAP_BPF and CAP_PERFMON",
 			what, (unsigned int)geteuid());
-	return rs_error_errno(error, "%s: BPF, which copyinstr() of an argument needs", what);
+	return rs_error_errno(error, "%s: cannot use BPF, which copyinstr() of an argument needs",
+			      what);
 }
 
 struct rs_error *rs_tracepoint_reader_create(struct rs_tracepoint_reader **out)
@@ -299,7 +300,7 @@ struct rs_error *rs_tracepoint_reader_missed(const struct rs_tracepoint_reader *
 		uint32_t bytes = sizeof(info);
 
 		if (bpf_obj_get_info_by_fd(reader->programs[i], &info, &bytes))
-			return refusal(errno, "what programs have missed");
+			return refusal(errno, "cannot read the programs' missed events");
 		sum += info.recursion_misses;
 	}
 	*missed = sum;

@@ -16,7 +16,7 @@
 #include "base/vector.h"
 
 #define COMM_BYTES    16	 /* TASK_COMM_LEN, include/linux/sched.h */
-#define CHANGES_MAX   (1u << 20) /* changes kept at once */
+#define CHANGES_MAX   (1u << 20) /* the most changes that are kept */
 #define ANCESTORS_MAX 64	 /* forks through which a name is looked up */
 #define CHUNK	      256u	 /* listed threads, which keep their places */
 #define CHUNKS	      (RS_TRACEPOINT_THREADS_MAX / CHUNK)
@@ -43,7 +43,7 @@ struct slot {
 struct listed {
 	int tid, pid;
 	uint64_t from;
-	uint64_t time; /* when it has the name */
+	uint64_t time; /* the time from which it has the name */
 	bool is_named;
 	char name[COMM_BYTES];
 };
@@ -183,7 +183,7 @@ static void list_change(struct rs_tracepoint_threads *t, const struct change *ch
 		list(t, &listed);
 }
 
-/* Lists what is known of a thread, the oldest first. */
+/* Lists the known changes of a thread, the oldest first. */
 static void list_changes(struct rs_tracepoint_threads *t, const struct slot *slot)
 {
 	uint64_t after = 0;
@@ -228,7 +228,8 @@ void rs_tracepoint_threads_sample(struct rs_tracepoint_threads *t,
 		return;
 	pthread_mutex_lock(&t->lock);
 	slot = slot_make(t, tid);
-	/* The kernel forgets the process of a thread that has ended: the record has 0 or -1. */
+	/* After a thread has ended, the kernel no longer has its process: the record has 0 or
+	 * -1. */
 	if (slot && pid <= 0 && slot->newest)
 		pid = t->changes[slot->newest - 1].pid;
 	if (slot && pid > 0 && slot->listed_pid != pid) {
@@ -342,7 +343,7 @@ static void slots_compact(struct rs_tracepoint_threads *t)
 			continue;
 		rs_map_remove(&t->slots, hash_of(slot->tid), slot);
 		free(slot);
-		at--; /* another slot may have moved into its place */
+		at--; /* another slot may have moved to its place */
 	}
 }
 
@@ -380,7 +381,7 @@ static bool changes_room(struct rs_tracepoint_threads *t)
 	       t->n_changes < t->changes_room;
 }
 
-/* Returns whether a change that a scan found is known already. */
+/* Returns whether a change that a scan found is already known. */
 static bool is_known(const struct rs_tracepoint_threads *t, const struct change *change)
 {
 	char name[COMM_BYTES];

@@ -24,7 +24,8 @@ struct rs_tracepoint_threads;
 struct rs_error *rs_tracepoint_threads_create(struct rs_tracepoint_threads **threads);
 void rs_tracepoint_threads_destroy(struct rs_tracepoint_threads *threads); /* NULL is ignored */
 
-/* Reads the names of all threads from the folder `proc`, as of this time: 0 is the beginning. */
+/* Reads the names of all threads from the folder `proc`, and takes them as valid from this time on.
+ * 0: from the beginning. */
 void rs_tracepoint_threads_scan(struct rs_tracepoint_threads *threads, const char *proc,
 				uint64_t time);
 
@@ -36,7 +37,7 @@ void rs_tracepoint_threads_change(struct rs_tracepoint_threads *threads,
 void rs_tracepoint_threads_sample(struct rs_tracepoint_threads *threads,
 				  const struct rs_perf_record *record);
 
-/* As rs_tracepoints_thread(). All changes until known_until have been added. */
+/* Does the same as rs_tracepoints_thread(). All changes until known_until have been added. */
 bool rs_tracepoint_threads_get(struct rs_tracepoint_threads *threads, uint32_t index,
 			       uint64_t known_until, struct rs_thread *thread);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a running guest's memory through its VMM's. */
+/* Reads a running guest's memory through its VMM's memory. */
 #include "live/vmm_memory.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define PAGE	    RS_KVM_SAMPLE_PAGE
 #define KERNEL_HALF (UINT64_C(1) << 63)
-#define OTHER_STACK (UINT64_C(16) << 10) /* IRQ_STACK_SIZE, the largest of a processor's */
+#define OTHER_STACK (UINT64_C(16) << 10) /* IRQ_STACK_SIZE, the largest stack of a processor */
 
 struct rs_error *rs_vmm_memory_init(struct rs_vmm_memory *vmm, int pid)
 {
@@ -30,7 +30,7 @@ void rs_vmm_memory_deinit(struct rs_vmm_memory *vmm)
 void rs_vmm_memory_slots(struct rs_vmm_memory *vmm, const struct rs_kvm_slot_memory *slots,
 			 uint32_t n)
 {
-	vmm->n = n < RS_KVM_SAMPLE_SLOTS ? n : RS_KVM_SAMPLE_SLOTS;
+	vmm->n = n < RS_KVM_SLOTS ? n : RS_KVM_SLOTS;
 	memcpy(vmm->slots, slots, vmm->n * sizeof(slots[0]));
 }
 
@@ -41,7 +41,7 @@ bool rs_vmm_memory_lives(const struct rs_vmm_memory *vmm)
 	return poll(&end, 1, 0) == 0;
 }
 
-/* Reads what is at one address of the VMM's. */
+/* Reads from one address of the VMM. */
 static bool hva_read(struct rs_vmm_memory *vmm, uint64_t hva, void *buf, size_t bytes)
 {
 	const struct iovec to = { buf, bytes }, from = { (void *)hva, bytes };
@@ -73,8 +73,8 @@ static bool sample_read(const struct rs_vmm_memory *vmm, uint64_t gpa, void *buf
 	return false;
 }
 
-/* Returns whether an address is on the task's stack in the kernel, on the one that the processor
- * was on, or in user memory. */
+/* Returns whether an address is on the task's kernel stack, on the stack that the processor used,
+ * or in user memory. */
 static bool is_volatile(const struct rs_kvm_sample *sample, uint64_t gva)
 {
 	uint64_t sp = sample->state.gpr[RS_KVM_RSP];
@@ -135,7 +135,7 @@ struct rs_error *rs_vmm_memory_check(struct rs_vmm_memory *vmm)
 			"the memory of process %d cannot be read: run it as root, or "
 			"with CAP_SYS_PTRACE",
 			vmm->pid);
-	return rs_error_create(RS_FAILED, "process %d has no memory of a guest that can be read",
+	return rs_error_create(RS_FAILED, "process %d has no guest memory that can be read",
 			       vmm->pid);
 }
 

@@ -82,8 +82,8 @@ struct rs_error *rs_when_parse(const char *text, uint32_t isa, struct rs_when *o
 		err = expected(text);
 	if (!err)
 		err = rs_duration_parse(than, 1, &when.than_ns);
-	if (!err && !when.than_ns) /* the session reads 0 as no threshold */
-		err = rs_error_create(RS_USAGE, "'%s': a duration above 0", text);
+	if (!err && !when.than_ns) /* the session interprets 0 as no threshold */
+		err = rs_error_create(RS_USAGE, "'%s': expected a duration above 0", text);
 	if (!err)
 		*out = when;
 	return err;
@@ -91,7 +91,7 @@ struct rs_error *rs_when_parse(const char *text, uint32_t isa, struct rs_when *o
 
 uint32_t rs_when_host_isa(void)
 {
-	/* A module has a folder whether it was loaded or built in; "" always exists. */
+	/* A module has a folder both if it is loaded and if it is built in; "" always exists. */
 #define RS_HOST_ONLY
 #define RS_ISA(name, NAME, number, mask, base, module)                                             \
 	if (!access("/sys/module/" module, F_OK))                                                  \

@@ -14,8 +14,8 @@ struct rs_when {
 	uint64_t than_ns;
 };
 
-/* Parses a trigger. isa is that of this host, or RS_ISA_UNKNOWN. Returns RS_USAGE with what is
- * invalid. */
+/* Parses a trigger. isa is that of this host, or RS_ISA_UNKNOWN. Returns RS_USAGE, whose message
+ * names the invalid part. */
 struct rs_error *rs_when_parse(const char *text, uint32_t isa, struct rs_when *when);
 
 /* Returns the enum rs_isa of this host's KVM. */

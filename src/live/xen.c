@@ -13,8 +13,8 @@
 
 #define HEAD_WORDS    3u		   /* the head of a window: CPU_CHANGE, the CPU, bytes */
 #define LOST_WORDS    7u		   /* a record of losses: header, stamp, 4 words */
-#define SKEW_NS_MAX   UINT64_C(1000000000) /* a greater one is ignored */
-#define SURVEY_ROUNDS 3 /* from the first round with records to the first that is returned */
+#define SKEW_NS_MAX   UINT64_C(1000000000) /* a greater skew is ignored */
+#define SURVEY_ROUNDS 3 /* from the first round with records to the first returned records */
 /* Stamps are no later than the present, except for the skew of the CPUs' TSCs. */
 #define AHEAD_NS UINT64_C(1000000000)
 
@@ -90,9 +90,9 @@ static uint64_t first_stamp(const struct rs_xen_block *block)
 }
 
 /*
- * Checks that the clock is that of the stamps. A PV dom0 reads the TSC with which Xen stamps; that
- * of another dom0 may have an offset. Records since the start show it: their stamps differ by no
- * more than the time since then.
+ * Checks that the clock is that of the stamps. A PV dom0 reads the TSC that Xen uses for stamps.
+ * The TSC of another dom0 may have an offset. Records since the start show it: without an offset,
+ * their stamps differ by no more than the time since then.
  */
 static void clock_verify(struct live *l, const struct rs_xen_block *block, uint64_t now)
 {
@@ -114,7 +114,7 @@ static void clock_verify(struct live *l, const struct rs_xen_block *block, uint6
 			     "other sources have an error of about a tenth of a second");
 }
 
-/* Cuts off what is invalid in a block. Returns true if there was something. */
+/* Cuts off the invalid part of a block. Returns whether it had one. */
 static bool block_mend(struct live *l, struct rs_xen_pcpu *pcpu, struct rs_xen_block *block,
 		       uint64_t now)
 {
@@ -168,7 +168,7 @@ static struct rs_error *buffer_read(struct live *l, uint32_t i, uint64_t now)
 
 		tsc = tsc ? tsc : now;
 		block->bytes += lost_write(block->data + block->bytes, tsc);
-		pcpu->read_tsc = tsc; /* that of this round */
+		pcpu->read_tsc = tsc; /* the block of this round */
 		l->foreign.tally.gaps++;
 	}
 	size = block->bytes - HEAD_WORDS * (uint32_t)sizeof(uint32_t);
@@ -215,7 +215,7 @@ static struct rs_error *round_make(struct live *l, uint64_t now)
 
 /* ---- as a source ---------------------------------------------------------------------------- */
 
-/* Returns the watermark: the start of the last round but one, or the earliest pending record. */
+/* Returns the watermark: the start of the round before the last, or the earliest pending record. */
 static int64_t watermark(struct live *l)
 {
 	const struct rs_xen_records *r = &l->records;

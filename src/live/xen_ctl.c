@@ -15,12 +15,12 @@
 
 #include "base/count.h"
 
-/* libxenctrl's name contains Xen's version; the functions used here are the same in all of
- * these. */
+/* libxenctrl's name contains Xen's version. The functions used here are the same in all these
+ * versions. */
 #define MINOR_NEWEST 29
 #define MINOR_OLDEST 8 /* libxenforeignmemory came with 4.7 */
 
-#define DOMID_XEN 0x7ff2u /* public/xen.h: frames of the hypervisor's own */
+#define DOMID_XEN 0x7ff2u /* public/xen.h: owner of the hypervisor's own frames */
 #define VIRQ_TBUF 4	  /* public/xen.h */
 /* Linux's uapi xen/evtchn.h, which cannot be included alone: takes struct bind_virq. */
 #define BIND_VIRQ _IOC(_IOC_NONE, 'E', 0, sizeof(struct bind_virq))
@@ -28,8 +28,8 @@ struct bind_virq {
 	unsigned int virq;
 };
 
-/* public/sysctl.h, XEN_SYSCTL_tbuf_op. The interface's version changes with other operations; this
- * one is unchanged since Xen 3.3. */
+/* public/sysctl.h, XEN_SYSCTL_tbuf_op. The interface's version also changes with other operations.
+ * This operation is unchanged since Xen 3.3. */
 #define SYSCTL_TBUF_OP	     2u
 #define TBUF_OP_GET_INFO     0u
 #define SYSCTL_VERSION_FIRST 0x15u /* of Xen 4.17; tried first */
@@ -53,7 +53,7 @@ struct sysctl {
 		uint8_t whole[SYSCTL_BYTES];
 	} op;
 };
-_Static_assert(offsetof(struct sysctl, op.tbuf.frame) == 8 + 32, "as public/sysctl.h has it");
+_Static_assert(offsetof(struct sysctl, op.tbuf.frame) == 8 + 32, "the layout of public/sysctl.h");
 
 /* xentoollog.h: receives the library's messages. They are dropped, because errors come from
  * errno. */
@@ -143,7 +143,7 @@ static struct rs_error *load(struct rs_xen_ctl *ctl)
 		return rs_error_create(RS_ABSENT, "no libxenctrl.so.4.N for this Xen; it is part "
 						  "of Xen's tools (Debian: libxenmisc4.17)");
 	for (size_t i = 0; i < N_SYMBOLS; i++) {
-		/* libxenforeignmemory is loaded with it: its symbols are found here too. */
+		/* libxenforeignmemory is loaded with it, so its symbols are found here, too. */
 		void *symbol = dlsym(ctl->handle, symbols[i].name);
 
 		if (!symbol)
@@ -154,7 +154,7 @@ static struct rs_error *load(struct rs_xen_ctl *ctl)
 	return NULL;
 }
 
-/* Finds the version of sysctls that this hypervisor accepts: it refuses others with EACCES. */
+/* Finds the version of sysctls that this hypervisor accepts. It refuses others with EACCES. */
 static struct rs_error *find_version(struct rs_xen_ctl *ctl)
 {
 	struct sysctl sysctl;
@@ -178,7 +178,7 @@ static struct rs_error *find_version(struct rs_xen_ctl *ctl)
 	if (errno == EPERM || errno == EACCES)
 		return rs_error_create(RS_ABSENT, "Xen does not let this domain trace: only dom0 "
 						  "may");
-	return rs_error_errno(errno, "asking Xen about its trace");
+	return rs_error_errno(errno, "cannot query Xen's trace");
 }
 
 struct rs_error *rs_xen_ctl_open(struct rs_xen_ctl **out)
@@ -245,7 +245,7 @@ struct rs_error *rs_xen_ctl_info(struct rs_xen_ctl *ctl, struct rs_xen_trace_inf
 
 	sysctl.op.tbuf.cmd = TBUF_OP_GET_INFO;
 	if (ctl->call.sysctl(ctl->xc, &sysctl))
-		return rs_error_errno(errno, "asking Xen about its trace");
+		return rs_error_errno(errno, "cannot query Xen's trace");
 	*info = (struct rs_xen_trace_info){ .event_mask = sysctl.op.tbuf.event_mask,
 					    .frame = sysctl.op.tbuf.frame,
 					    .info_bytes = sysctl.op.tbuf.frame
@@ -258,7 +258,7 @@ struct rs_error *rs_xen_ctl_make_buffers(struct rs_xen_ctl *ctl, uint32_t pages)
 {
 	if (!ctl->call.set_size(ctl->xc, pages))
 		return NULL;
-	return rs_error_errno(errno, "Xen's trace buffers of %s for each CPU",
+	return rs_error_errno(errno, "cannot create Xen's trace buffers of %s for each CPU",
 			      RS_COUNT_OF(pages, "page"));
 }
 
@@ -266,7 +266,7 @@ struct rs_error *rs_xen_ctl_set_events(struct rs_xen_ctl *ctl, uint32_t mask)
 {
 	if (!ctl->call.set_events(ctl->xc, mask))
 		return NULL;
-	return rs_error_errno(errno, "setting Xen's event mask to 0x%08x", mask);
+	return rs_error_errno(errno, "cannot set Xen's event mask to 0x%08x", mask);
 }
 
 struct rs_error *rs_xen_ctl_set_cpus(struct rs_xen_ctl *ctl, const uint64_t *bits, uint32_t n)
@@ -278,7 +278,7 @@ struct rs_error *rs_xen_ctl_set_cpus(struct rs_xen_ctl *ctl, const uint64_t *bit
 
 	if (!map || bytes <= 0) {
 		free(map);
-		return rs_error_errno(errno, "asking Xen for its physical CPUs");
+		return rs_error_errno(errno, "cannot query Xen's physical CPUs");
 	}
 	for (uint32_t cpu = 0; cpu < n && cpu / 8 < (uint32_t)bytes; cpu++) {
 		if (!(bits[cpu / 64] >> cpu % 64 & 1))
@@ -289,7 +289,7 @@ struct rs_error *rs_xen_ctl_set_cpus(struct rs_xen_ctl *ctl, const uint64_t *bit
 	if (!any)
 		err = rs_error_create(RS_USAGE, "this machine has none of these physical CPUs");
 	else if (ctl->call.set_cpus(ctl->xc, map))
-		err = rs_error_errno(errno, "setting Xen's CPU mask");
+		err = rs_error_errno(errno, "cannot set Xen's CPU mask");
 	free(map);
 	return err;
 }
@@ -298,7 +298,7 @@ struct rs_error *rs_xen_ctl_trace(struct rs_xen_ctl *ctl, bool on)
 {
 	unsigned long frame, bytes;
 
-	/* Existing buffers keep their size, whatever the request. */
+	/* Existing buffers keep their size, regardless of the request. */
 	if (!(on ? ctl->call.enable(ctl->xc, 1, &frame, &bytes) : ctl->call.disable(ctl->xc)))
 		return NULL;
 	return rs_error_errno(errno, "turning Xen's tracing %s", on ? "on" : "off");
@@ -336,13 +336,15 @@ struct rs_error *rs_xen_ctl_claim(struct rs_xen_ctl *ctl)
 
 	ctl->event_fd = open("/dev/xen/evtchn", O_RDWR | O_CLOEXEC);
 	if (ctl->event_fd < 0)
-		return rs_error_create(RS_ABSENT, "/dev/xen/evtchn: %s (the module xen-evtchn)",
-				       strerror(errno));
+		return rs_error_create(
+			RS_ABSENT,
+			"cannot open /dev/xen/evtchn: %s (is the module xen-evtchn loaded?)",
+			strerror(errno));
 	if (ioctl(ctl->event_fd, BIND_VIRQ, &bind) >= 0)
 		return NULL;
 	if (errno == EEXIST)
 		return rs_error_create(RS_USAGE,
 				       "another program reads Xen's trace buffers (xentrace, or "
-				       "another ringside): only one can; end that first");
-	return rs_error_errno(errno, "Xen's signal for its trace");
+				       "another ringside): only one can; end it first");
+	return rs_error_errno(errno, "cannot bind Xen's signal for its trace");
 }

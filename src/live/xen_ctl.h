@@ -42,8 +42,8 @@ struct rs_error *rs_xen_ctl_map(struct rs_xen_ctl *ctl, const uint32_t *frames, 
 void rs_xen_ctl_unmap(struct rs_xen_ctl *ctl, void *mem, uint32_t n);
 
 /*
- * Binds the hypervisor's signal for trace buffers that fill up (VIRQ_TBUF), which only one reader
- * can have: xentrace binds it too. It stays bound until rs_xen_ctl_close(). Returns RS_USAGE if
+ * Binds the hypervisor's signal for trace buffers that fill up (VIRQ_TBUF). Only one reader can
+ * bind it, and xentrace does, too. It stays bound until rs_xen_ctl_close(). Returns RS_USAGE if
  * another reader has it.
  */
 struct rs_error *rs_xen_ctl_claim(struct rs_xen_ctl *ctl);

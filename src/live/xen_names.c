@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 
-/* xenstore.h. Uses only its socket: through the kernel, a request without a daemon would wait
+/* xenstore.h: use only the socket. Through the kernel, a request without a daemon would wait
  * forever. */
 #define OPEN_SOCKETONLY (1ul << 1)
 
@@ -45,7 +45,7 @@ struct rs_error *rs_xen_names_open(struct rs_xen_names **out)
 		return rs_error_no_memory();
 	if (!load(names))
 		err = rs_error_create(RS_ABSENT,
-				      "no libxenstore.so.4, from which domains have their names");
+				      "no libxenstore.so.4, which is needed for domains' names");
 	if (!err) {
 		names->store = names->open(OPEN_SOCKETONLY);
 		if (!names->store)

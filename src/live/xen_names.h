@@ -7,15 +7,15 @@
 #include <stdint.h>
 #include <ringside/error.h>
 
-#define RS_XEN_NAME_MAX 64 /* bytes, with a NUL; a longer one is cut */
+#define RS_XEN_NAME_MAX 64 /* bytes, with a NUL; a longer name is cut */
 
 struct rs_xen_names;
 
-/* Opens xenstore. Returns RS_ABSENT if there is no libxenstore, or no daemon answers. */
+/* Opens xenstore. Returns RS_ABSENT if libxenstore is missing, or no daemon answers. */
 struct rs_error *rs_xen_names_open(struct rs_xen_names **names);
 void rs_xen_names_close(struct rs_xen_names *names); /* NULL is ignored */
 
-/* Returns a domain's present name, or NULL. Valid until the next call. */
+/* Returns a domain's present name, or NULL. The name is valid until the next call. */
 const char *rs_xen_names_find(struct rs_xen_names *names, uint32_t dom);
 
 #endif

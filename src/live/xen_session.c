@@ -49,7 +49,7 @@ static struct rs_error *info_map(struct rs_xen_session *s, const struct rs_xen_t
 	return err;
 }
 
-/* Reads the table, and creates the buffers if there are none. */
+/* Reads the table, and creates the buffers if they do not exist. */
 static struct rs_error *info_get(struct rs_xen_session *s)
 {
 	struct rs_xen_trace_info trace;
@@ -123,7 +123,7 @@ static struct rs_error *watch(struct rs_xen_session *s)
 			err = rs_error_create(
 				RS_USAGE,
 				"another program reads Xen's trace buffer of physical CPU "
-				"%u: only one can; end that first",
+				"%u: only one can; end it first",
 				s->buffers[i].cpu);
 		s->facts.was_on |= !s->made && now[1] != before[2 * i + 1];
 	}
@@ -233,17 +233,17 @@ void rs_xen_session_remarks(const struct rs_xen_session *s,
 		report(ctx, "Xen continues to trace only these CPUs afterwards: it does not report "
 			    "which they were before");
 	if (facts->was_on) {
-		snprintf(text, sizeof(text),
-			 "Xen was tracing already, with event mask 0x%08x, and nothing read it: it "
-			 "continues afterwards",
-			 facts->found_mask);
+		snprintf(
+			text, sizeof(text),
+			"Xen was already tracing, with event mask 0x%08x, and without a reader: it "
+			"continues afterwards",
+			facts->found_mask);
 		report(ctx, text);
 	}
 	if (facts->size_found) {
-		snprintf(
-			text, sizeof(text),
-			"Xen's buffers are %u bytes for each CPU, and stay so until it boots again",
-			facts->buffer_bytes);
+		snprintf(text, sizeof(text),
+			 "Xen's buffers have %u bytes for each CPU, until it boots again",
+			 facts->buffer_bytes);
 		report(ctx, text);
 	}
 }

@@ -14,19 +14,19 @@
 #include "live/xen_ctl.h"
 #include "live/xen_tbuf.h"
 
-#define RS_XEN_BUFFER_BYTES (256u << 10) /* of each CPU, by default */
+#define RS_XEN_BUFFER_BYTES (256u << 10) /* for each CPU, by default */
 
 struct rs_xen_session_options {
 	uint32_t event_mask;	       /* what to trace (classes.h) */
 	const struct rs_cpu_set *cpus; /* physical; NULL: leaves the hypervisor's mask unchanged */
-	uint32_t buffer_bytes; /* of each CPU; 0: the present size, or RS_XEN_BUFFER_BYTES */
+	uint32_t buffer_bytes; /* for each CPU; 0: the present size, or RS_XEN_BUFFER_BYTES */
 };
 
 struct rs_xen_session;
 
 /*
  * Opens a session. Returns RS_ABSENT without Xen, libxenctrl or the privilege, and RS_USAGE if the
- * buffers have a reader already. Watches the buffers for 200 ms, to detect readers that do not
+ * buffers already have a reader. Watches the buffers for 200 ms, to detect readers that do not
  * claim them.
  */
 struct rs_error *rs_xen_session_open(const struct rs_xen_session_options *options,
@@ -55,7 +55,7 @@ struct rs_xen_session_facts {
 };
 void rs_xen_session_facts(const struct rs_xen_session *session, struct rs_xen_session_facts *facts);
 
-/* Reports what a user should know of the session: a line each, without its newline. */
+/* Reports the session's remarks for the user, a line each, without a newline. */
 void rs_xen_session_remarks(const struct rs_xen_session *session,
 			    void (*report)(void *ctx, const char *text), void *ctx);
 

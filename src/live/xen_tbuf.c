@@ -57,7 +57,7 @@ struct rs_error *rs_xen_tinfo_init(struct rs_xen_tinfo *info, const void *shared
 	info->pages = half_at(info, 0);
 	info->cpus = count_cpus(info);
 	if (!info->pages)
-		what = "buffers of no pages";
+		what = "buffers without pages";
 	else if (!info->cpus)
 		what = "no buffer";
 	for (uint32_t cpu = 0; !what && cpu < info->cpus; cpu++) {
@@ -65,7 +65,7 @@ struct rs_error *rs_xen_tinfo_init(struct rs_xen_tinfo *info, const void *shared
 
 		if (offset && (offset * 2 < INFO_OFFSETS + info->cpus ||
 			       offset + info->pages > info->n_words))
-			what = "a list of pages that lies outside it";
+			what = "a list of pages outside the table";
 	}
 	if (!what)
 		return NULL;
@@ -104,7 +104,7 @@ enum rs_xen_tbuf_status rs_xen_tbuf_init(struct rs_xen_tbuf *buf, uint32_t cpu, 
 	    bytes > (size_t)RS_XEN_TBUF_PAGES_MAX * RS_XEN_PAGE_BYTES)
 		return RS_XEN_TBUF_BROKEN;
 	buf->data_bytes = (uint32_t)(bytes - sizeof(*head));
-	/* Pairs with the store in rs_xen_tbuf_read(), or that of an earlier reader. */
+	/* Pairs with the store in rs_xen_tbuf_read(), or with an earlier reader's. */
 	buf->cons = __atomic_load_n(&head->cons, __ATOMIC_ACQUIRE);
 	return is_position(buf, buf->cons) ? RS_XEN_TBUF_OK : RS_XEN_TBUF_BROKEN;
 }
@@ -160,7 +160,7 @@ void rs_xen_tbuf_read(struct rs_xen_tbuf *buf, void *to, uint32_t bytes)
 void rs_xen_tbuf_skip(struct rs_xen_tbuf *buf)
 {
 	struct head *head = buf->mem;
-	/* No data was read before it, so it needs no order. */
+	/* No data was read before this store, so it needs no order. */
 	uint32_t prod = __atomic_load_n(&head->prod, __ATOMIC_RELAXED);
 
 	if (!is_position(buf, prod))

@@ -10,8 +10,8 @@
  *	          v                     v          0 <= cons, prod < 2 X; equal: empty
  *	|---------|#####################|------|   X apart: full
  *
- * The hypervisor puts records and moves prod; the reader moves cons. The memory is untrusted: each
- * field is read once, and checked. One thread.
+ * The hypervisor writes records and moves prod; the reader moves cons. The memory is untrusted:
+ * each field is read once, and checked. One thread.
  */
 #ifndef RS_LIVE_XEN_TBUF_H
 #define RS_LIVE_XEN_TBUF_H
@@ -31,7 +31,7 @@ struct rs_xen_tinfo {
 	uint32_t *words;
 	uint32_t n_words;
 	uint32_t pages; /* of each buffer */
-	uint32_t cpus;	/* their numbers are below */
+	uint32_t cpus;	/* the highest CPU number, plus 1 */
 };
 
 /* Copies the table, and checks it. Returns RS_DAMAGED if it is invalid. */
@@ -46,9 +46,9 @@ const uint32_t *rs_xen_tinfo_frames(const struct rs_xen_tinfo *info, uint32_t cp
 
 struct rs_xen_tbuf {
 	uint32_t cpu;
-	void *mem; /* the pages in sequence; the caller's */
+	void *mem; /* the pages in sequence; the caller keeps them */
 	uint32_t data_bytes;
-	uint32_t cons; /* the trusted copy; the shared one is only compared with it */
+	uint32_t cons; /* the reader's copy; the shared field is only compared with it */
 };
 
 enum rs_xen_tbuf_status {
@@ -62,8 +62,8 @@ enum rs_xen_tbuf_status rs_xen_tbuf_init(struct rs_xen_tbuf *buf, uint32_t cpu, 
 					 size_t bytes);
 
 /*
- * Returns in *bytes how many bytes rs_xen_tbuf_read() can read, at most data_bytes. On TAKEN they
- * begin where the other reader stopped; on BROKEN there are none.
+ * Returns in *bytes how many bytes rs_xen_tbuf_read() can read, at most data_bytes. On TAKEN, they
+ * begin at the position of the other reader; on BROKEN, there are none.
  */
 enum rs_xen_tbuf_status rs_xen_tbuf_poll(struct rs_xen_tbuf *buf, uint32_t *bytes);
 
@@ -74,7 +74,7 @@ void rs_xen_tbuf_read(struct rs_xen_tbuf *buf, void *to, uint32_t bytes);
 /* Discards the content. */
 void rs_xen_tbuf_skip(struct rs_xen_tbuf *buf);
 
-/* Returns both positions, for detecting whether they move. */
+/* Returns both positions, to detect whether they move. */
 void rs_xen_tbuf_peek(const struct rs_xen_tbuf *buf, uint32_t *cons, uint32_t *prod);
 
 #endif

@@ -13,7 +13,7 @@
 #include "ring/shared.h"
 #include <ringside/overwrite.h>
 
-#define ELEMENTS_ROUND 65536u /* the most elements of one lane before the next one's turn */
+#define ELEMENTS_ROUND 65536u /* the most elements of one lane before the next lane is read */
 
 enum feed_kind {
 	FEED_TAGGED, /* a lane of a log's memory */
@@ -30,15 +30,15 @@ struct feed {
 	/* tagged */
 	struct rs_log_reader reader;
 	uint64_t reported; /* losses reported to the merge */
-	uint64_t until;	   /* with `once`: its end at the start */
-	int64_t busy_ms;   /* time since which its next element is busy; 0: it is not */
+	uint64_t until;	   /* with `once`: the lane's end at the start */
+	int64_t busy_ms;   /* time since which its next element is busy; 0: not busy */
 	/* the others */
 	struct rs_ring_memory map;
 	struct rs_sbuf_consumer consumer;
 	struct rs_overwrite_reader overwrite;
 	int fd;
 	char text[RS_LOG_TEXT_MAX]; /* of the line that is being assembled */
-	uint32_t bytes, whole;	    /* whole: its end has been seen */
+	uint32_t bytes, whole;	    /* whole: its end was read */
 	uint64_t damaged;
 };
 
@@ -68,8 +68,8 @@ static struct rs_error *line_end(struct rs_log_collector *c, uint32_t at, int64_
 	return rs_log_merge_put(&c->merge, at, f->text, bytes, false, now_ms);
 }
 
-/* Adds an element. A line's first element begins with a prefix. Any other belongs to the previous
- * line, if that has not ended. */
+/* Adds an element. A line's first element begins with a prefix. Any other element belongs to the
+ * previous line, if that has not ended. */
 static struct rs_error *element(struct rs_log_collector *c, uint32_t at, const char *text,
 				int64_t now_ms)
 {
@@ -243,12 +243,12 @@ static void run_begin(struct rs_log_collector *c, uint32_t half, uint64_t run)
 	}
 	if (c->options.consume)
 		first = collected ? collected + 1 : first;
-	else if (!whole) /* does not report what was overwritten before the attach */
+	else if (!whole) /* lines overwritten before the attach are not reported */
 		first = 0;
 	rs_log_merge_begin(&c->merge, first);
 }
 
-/* Releases in the rings what is written to files. */
+/* Releases the elements that are written to files in the rings. */
 static void rings_release(struct rs_log_collector *c)
 {
 	struct rs_log_half *h = &c->memory.head->half[c->half];
@@ -288,7 +288,7 @@ static struct rs_error *run_finish(struct rs_log_collector *c, int64_t now_ms)
 	return err;
 }
 
-/* Finds the half and run in use. Returns false if there was no run yet. */
+/* Finds the half and run in use. Returns false if no run has used the memory yet. */
 static bool run_find(const struct rs_log_collector *c, uint32_t *half, uint64_t *run)
 {
 	const struct rs_log_head *head = c->memory.head;
@@ -452,12 +452,11 @@ static struct rs_error *open_sbuf(struct feed *f)
 		ele_size = f->overwrite.ele_size;
 	}
 	if (status == RS_SBUF_NO_MAGIC)
-		return rs_error_create(RS_USAGE, "%s: it is neither a log nor a ring", f->path);
+		return rs_error_create(RS_USAGE, "%s: not a log, and not a ring", f->path);
 	if (status != RS_SBUF_OK)
 		return rs_error_create(RS_DAMAGED, "%s: %s", f->path, rs_sbuf_status_text(status));
 	if (ele_size != RS_LOG_ELEMENT_BYTES)
-		return rs_error_create(RS_USAGE,
-				       "%s: its elements have %u bytes, those of a log have %u",
+		return rs_error_create(RS_USAGE, "%s: its elements have %u bytes, expected %u",
 				       f->path, ele_size, RS_LOG_ELEMENT_BYTES);
 	return NULL;
 }
@@ -493,7 +492,7 @@ enum rs_log_path rs_log_path_kind(const char *path)
 	err = rs_ring_map_existing(path, 0, &map);
 	if (err) {
 		rs_error_free(err);
-		return RS_LOG_PATH_MEMORY; /* opening it returns the error */
+		return RS_LOG_PATH_MEMORY; /* opening the path returns the error */
 	}
 	if (map.bytes >= sizeof(magic))
 		magic = __atomic_load_n((const uint64_t *)map.mem, __ATOMIC_RELAXED);
@@ -521,7 +520,7 @@ static struct rs_error *open_all(struct rs_log_collector *c, const struct rs_log
 		if (rs_log_path_kind(f->path) == RS_LOG_PATH_MEMORY)
 			err = rs_error_create(RS_USAGE,
 					      "%s is the memory of a whole log, which cannot be "
-					      "collected with others: name it alone",
+					      "collected with others: give only this path",
 					      f->path);
 		else
 			err = is_regular(f->path) ? open_sbuf(f) : open_read(f);
@@ -540,7 +539,7 @@ struct rs_error *rs_log_collector_create(const struct rs_log_collect_options *op
 	struct rs_error *err;
 
 	if (!options->n_paths || options->n_paths > RS_LOG_LANES_MAX)
-		return rs_error_create(RS_USAGE, "1 to %u rings can be collected at once",
+		return rs_error_create(RS_USAGE, "1 to %u rings can be collected together",
 				       RS_LOG_LANES_MAX);
 	c = calloc(1, sizeof(*c));
 	if (!c)

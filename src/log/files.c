@@ -119,7 +119,8 @@ void rs_log_files_prune(const struct rs_folder *folder, const char *name, uint32
 	closedir(dir);
 }
 
-/* Begins the next file: creates it before the oldest is removed, and before a line is accepted. */
+/* Begins the next file: creates it before the oldest file is removed, and before a line is
+ * accepted. */
 static struct rs_error *rotate(struct rs_log_files *f)
 {
 	char name[NAME_BYTES];

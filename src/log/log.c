@@ -33,7 +33,7 @@
 #include <ringside/clock.h>
 
 #define EARLY_ELEMENTS 4096u
-#define THREAD_MAX     16 /* bytes of a thread's name, as the kernel has them */
+#define THREAD_MAX     16 /* bytes of a thread's name in the kernel */
 #define US_NS	       1000
 
 /* The destination of lines for the memory. Complete before it is published. */
@@ -50,10 +50,10 @@ const uint32_t *rs_log_levels = private_levels;
 
 static struct {
 	const struct target *target; /* NULL: early; acquire, pairs with start's store */
-	uint64_t number;	     /* the last one given */
+	uint64_t number;	     /* the last number that was assigned */
 	uint32_t early_users;
 	void *early; /* memory of its lane; NULL: none yet */
-	bool closed; /* there is neither early nor shared memory any more */
+	bool closed; /* neither early nor shared memory exists any more */
 	/* The origin of µs: the monotonic clock's ns at 0 and, once the TSC's rate is known, the
 	 * TSC's. */
 	int64_t begin_ns;
@@ -74,7 +74,7 @@ static struct {
 static __thread struct {
 	struct thread_name {
 		char text[THREAD_MAX];
-		uint32_t bytes; /* 0: not filled yet */
+		uint32_t bytes; /* 0: not yet filled */
 	} names[2];
 	uint32_t at;
 } thread __attribute__((tls_model("initial-exec")));
@@ -149,8 +149,8 @@ static size_t early_bytes(void)
 	return rs_log_lane_bytes(EARLY_ELEMENTS);
 }
 
-/* Creates the early lane. A handler may do so during this call: two may map memory, one mapping is
- * used. */
+/* Creates the early lane. A handler may do the same during this call: both may map memory, and one
+ * mapping is used. */
 static bool early_lane(struct rs_log_lane *lane)
 {
 	void *mem = __atomic_load_n(&self.early, __ATOMIC_ACQUIRE);
@@ -179,7 +179,7 @@ static bool put_early(struct rs_log_line_buffer *line)
 	struct rs_log_lane lane;
 	bool early;
 
-	/* With the load that follows it a Dekker pair: start stores target and loads early_users.
+	/* A Dekker pair, with the load that follows: start stores target and loads early_users.
 	 */
 	__atomic_fetch_add(&self.early_users, 1, __ATOMIC_SEQ_CST);
 	early = !__atomic_load_n(&self.target, __ATOMIC_SEQ_CST);
@@ -268,7 +268,7 @@ void rs_log_put(enum rs_log_level level, const char *format, ...)
 
 void rs_log_set_level(enum rs_log_sink sink, uint32_t level)
 {
-	/* The levels are this program's, or in memory that it may write. */
+	/* The levels are in this program, or in memory that it may write. */
 	uint32_t *levels = (uint32_t *)__atomic_load_n(&rs_log_levels, __ATOMIC_ACQUIRE);
 
 	__atomic_store_n(&levels[sink], level, __ATOMIC_RELAXED);
@@ -276,7 +276,7 @@ void rs_log_set_level(enum rs_log_sink sink, uint32_t level)
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
-/* Takes µs from the TSC from now on, and continues from the present value. */
+/* Computes µs from the TSC from now on, continuing from the present value. */
 static void tsc_begin(struct rs_log_half *half)
 {
 	struct rs_clock clock;
@@ -373,7 +373,7 @@ static void levels_use(uint32_t *levels, bool carry)
 	__atomic_store_n(&rs_log_levels, levels, __ATOMIC_RELEASE);
 }
 
-/* Detaches the child, which has the memory mapped and would continue with the parent's numbers. */
+/* Detaches the child, which has the memory mapped, and would continue the parent's numbers. */
 static void after_fork_in_child(void)
 {
 	__atomic_store_n(&self.closed, true, __ATOMIC_RELAXED);
@@ -401,7 +401,7 @@ static void begin(struct rs_log_memory *m, uint32_t half, bool made)
 			 m->layout.trace_bytes);
 	__atomic_store_n(&self.closed, false, __ATOMIC_RELAXED);
 	levels_use(m->head->level, made);
-	/* Pairs with the acquires of collectors: the early lines are there. */
+	/* Pairs with the acquires of collectors: the early lines are in the rings. */
 	__atomic_store_n(&m->head->half[half].state, RS_LOG_HALF_IN_USE, __ATOMIC_RELEASE);
 	__atomic_store_n(&m->head->current, half, __ATOMIC_RELEASE);
 }
@@ -438,7 +438,7 @@ struct rs_error *rs_log_start(const struct rs_log_options *options, struct rs_lo
 	own.lanes = lanes_of(options);
 	pthread_mutex_lock(&owner.lock);
 	if (owner.started)
-		err = rs_error_create(RS_USAGE, "this program has a log already: %s",
+		err = rs_error_create(RS_USAGE, "this program already has a log: %s",
 				      owner.memory.name);
 	else
 		err = start(&own, left);

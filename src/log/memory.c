@@ -26,7 +26,8 @@ static struct flock range(enum rs_log_lock lock, short type)
 
 /*
  * Locks on a separate open file description. A lock ends with the last descriptor and the last
- * mapping of its description, also in a forked child, so the mapped one must not hold locks.
+ * mapping of its description, also in a forked child, so the mapped description must not hold
+ * locks.
  */
 static struct rs_error *lock_apart(const char *path, struct rs_log_memory *memory)
 {
@@ -36,7 +37,7 @@ static struct rs_error *lock_apart(const char *path, struct rs_log_memory *memor
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", memory->map.fd);
 	fd = open(again, mode | O_CLOEXEC);
 	if (fd < 0)
-		return rs_error_errno(errno, "opening %s again, for its locks", path);
+		return rs_error_errno(errno, "cannot open %s again, for its locks", path);
 	close(memory->map.fd);
 	memory->map.fd = fd;
 	return NULL;
@@ -65,13 +66,13 @@ struct rs_error *rs_log_memory_lock_recovery(const struct rs_log_memory *memory)
 	}
 	return rs_error_create(
 		RS_FAILED,
-		"%s: another process is recovering it, and has not ended for ten seconds",
+		"%s: another process is recovering it, and has not finished within ten seconds",
 		memory->name);
 }
 
 /* ---- the head ------------------------------------------------------------------------------ */
 
-/* Returns the path's last part, made fit to begin a file's name. */
+/* Returns the path's last part, converted so that it can begin a file's name. */
 static void name_of(const char *path, char name[RS_LOG_NAME_MAX])
 {
 	const char *last = strrchr(path, '/');
@@ -112,7 +113,7 @@ static struct rs_error *memory_check(const char *path, struct rs_log_memory *mem
 	if (has_lane(memory))
 		return rs_error_create(RS_DAMAGED, "%s: the log's head is invalid: %s", path,
 				       rs_sbuf_status_text(status));
-	return rs_error_create(RS_USAGE, "%s: it is not a Ringside log", path);
+	return rs_error_create(RS_USAGE, "%s: not a Ringside log", path);
 }
 
 struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memory)
@@ -138,25 +139,25 @@ static struct rs_error *format(struct rs_log_memory *memory, uint32_t lanes, uin
 							trace_bytes, &memory->layout);
 
 	if (status != RS_SBUF_OK)
-		return rs_error_create(RS_USAGE,
-				       "%s: a log of %zu bytes with %u lanes, %llu bytes for "
-				       "traces in each half: %s",
-				       memory->name, memory->map.bytes, lanes,
-				       (unsigned long long)trace_bytes,
-				       rs_sbuf_status_text(status));
+		return rs_error_create(
+			RS_USAGE,
+			"%s: cannot create a log of %zu bytes with %u lanes, %llu bytes for "
+			"traces in each half: %s",
+			memory->name, memory->map.bytes, lanes, (unsigned long long)trace_bytes,
+			rs_sbuf_status_text(status));
 	memory->head = memory->map.mem;
 	memory->sound = true;
 	return NULL;
 }
 
-/* Lets the file stay when it is unmapped. */
+/* Keeps the file when it is unmapped. */
 static void keep_file(struct rs_log_memory *memory)
 {
 	free(memory->map.path);
 	memory->map.path = NULL;
 }
 
-/* Creates a file of zeros, which goes away again unless keep_file() is called. If another process
+/* Creates a file of zeros, which is removed again unless keep_file() is called. If another process
  * does so at the same time, O_EXCL lets only one succeed. */
 static struct rs_error *create(const char *path, const struct rs_log_options *options,
 			       struct rs_log_memory *memory)
@@ -170,13 +171,13 @@ static struct rs_error *create(const char *path, const struct rs_log_options *op
 	name_of(path, memory->name);
 	err = lock_apart(path, memory);
 	if (err) {
-		keep_file(memory); /* another process may have it already */
+		keep_file(memory); /* another process may already use it */
 		rs_log_memory_close(memory);
 	}
 	return err;
 }
 
-/* Checks whether a file exists. A symbolic link does, even if its target does not. */
+/* Returns whether a file exists. A symbolic link exists even if its target does not. */
 static struct rs_error *exists(const char *name, bool *is)
 {
 	char *path;
@@ -281,10 +282,11 @@ static struct rs_error *half_claim(struct rs_log_memory *m, const struct rs_log_
 		return err;
 	if (rs_log_half_choose(m->head, half))
 		return NULL;
-	return rs_error_create(RS_FAILED,
-			       "%s: both halves keep what earlier runs left: 'ringside log --last' "
-			       "saves it",
-			       m->name);
+	return rs_error_create(
+		RS_FAILED,
+		"%s: both halves contain logs of earlier runs: 'ringside log --last' "
+		"saves them",
+		m->name);
 }
 
 struct rs_error *rs_log_memory_claim(const struct rs_log_options *options, struct rs_log_left *left,
@@ -298,7 +300,7 @@ struct rs_error *rs_log_memory_claim(const struct rs_log_options *options, struc
 		return err;
 	if (!rs_log_memory_lock(&m, RS_LOG_LOCK_WRITER, true)) {
 		keep_file(&m);
-		err = rs_error_create(RS_USAGE, "%s: another process logs there", options->path);
+		err = rs_error_create(RS_USAGE, "%s: another process logs to it", options->path);
 	}
 	if (!err)
 		err = half_claim(&m, options, left, half);

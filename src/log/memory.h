@@ -21,8 +21,8 @@ struct rs_log_memory {
 	struct rs_ring_memory map;
 	struct rs_log_head *head; /* shared: each field is read once */
 	struct rs_log_layout layout;
-	char name[RS_LOG_NAME_MAX]; /* for files created from it: the path's last part */
-	bool sound;		    /* the head is valid; else layout is not set */
+	char name[RS_LOG_NAME_MAX]; /* for the names of recovered files: the path's last part */
+	bool sound;		    /* the head is valid; else `layout` is not set */
 };
 
 /* Maps an existing memory. Returns RS_DAMAGED, with *memory valid, if the head is invalid, and
@@ -31,9 +31,9 @@ struct rs_error *rs_log_memory_open(const char *path, struct rs_log_memory *memo
 
 /*
  * Claims a half for a process that will log: maps the memory, or creates it with the sizes of
- * options, which are all set; locks byte 0; and finds a free half, after it has recovered what
- * earlier runs left, or if that may stay. Returns RS_USAGE if another process logs there. Sets
- * *made if there was no valid memory. Adds to left.
+ * options, which are all set; locks byte 0; and finds a free half, after it has recovered the
+ * halves of earlier runs, or if these may stay. Returns RS_USAGE if another process logs to the
+ * memory. Sets *made if no valid memory existed. Adds to *left.
  */
 struct rs_error *rs_log_memory_claim(const struct rs_log_options *options, struct rs_log_left *left,
 				     struct rs_log_memory *memory, uint32_t *half, bool *made);
@@ -56,18 +56,18 @@ bool rs_log_memory_is_locked(const struct rs_log_memory *memory, enum rs_log_loc
 void rs_log_memory_lane(const struct rs_log_memory *memory, uint32_t half, uint32_t lane,
 			struct rs_log_lane *out);
 
-/* Marks the halves of runs that have ended as LAST, or as FREE if all of it was collected. The
+/* Marks the halves of runs that have ended as LAST, or as FREE if all lines were collected. The
  * caller holds byte 0. */
 void rs_log_memory_settle(struct rs_log_memory *memory);
 
-/* Finds the oldest half in state LAST. Returns false if there is none. */
+/* Finds the oldest half in state LAST. Returns false if no half is in this state. */
 bool rs_log_memory_oldest_last(const struct rs_log_memory *memory, uint32_t *half);
 
-/* Recovers each half in state LAST, and adds to left. The caller holds byte 1. */
+/* Recovers each half in state LAST, and adds to *left. The caller holds byte 1. */
 struct rs_error *rs_log_memory_recover(struct rs_log_memory *memory, const char *directory,
 				       uint32_t files, struct rs_log_left *left);
 
-/* Locks byte 1. Waits for it, up to a limit. */
+/* Locks byte 1. Waits for the lock up to a limit. */
 struct rs_error *rs_log_memory_lock_recovery(const struct rs_log_memory *memory);
 
 #endif

@@ -87,7 +87,7 @@ void rs_log_merge_lost(struct rs_log_merge *m, uint32_t lane)
 
 	if (l->n_losses && l->losses[l->n_losses - 1].before == UINT64_MAX)
 		return;
-	if (l->n_losses == RS_LOG_LOSSES) /* the last two become one */
+	if (l->n_losses == RS_LOG_LOSSES) /* the last two losses become one */
 		l->n_losses--;
 	else
 		l->losses[l->n_losses] =
@@ -95,7 +95,7 @@ void rs_log_merge_lost(struct rs_log_merge *m, uint32_t lane)
 	l->losses[l->n_losses++].before = UINT64_MAX;
 }
 
-/* Sets where a lane's last loss ended, once the lane gives a line. */
+/* Sets the end of a lane's last loss, when the lane's next line arrives. */
 static void loss_end(struct rs_log_merge_lane *l, const struct rs_log_line *line)
 {
 	struct rs_log_loss *loss = l->n_losses ? &l->losses[l->n_losses - 1] : NULL;
@@ -104,19 +104,19 @@ static void loss_end(struct rs_log_merge_lane *l, const struct rs_log_line *line
 	if (loss && loss->before == UINT64_MAX) {
 		loss->before = line->seq;
 		loss->cpus[1] = l->cpu;
-		if (!l->last) /* the lane gave no line before */
+		if (!l->last) /* the lane had no line before */
 			loss->cpus[0] = l->cpu;
 	}
 	if (line->seq > l->last)
 		l->last = line->seq;
 }
 
-static void blame_cpu(struct rs_log_gap *gap, uint32_t cpu)
+static void gap_add_cpu(struct rs_log_gap *gap, uint32_t cpu)
 {
 	gap->cpus[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }
 
-static void blame(struct rs_log_merge *m, struct rs_log_gap *gap)
+static void gap_add_losses(struct rs_log_merge *m, struct rs_log_gap *gap)
 {
 	for (uint32_t i = 0; i < m->n_lanes; i++) {
 		struct rs_log_merge_lane *l = &m->lanes[i];
@@ -126,8 +126,8 @@ static void blame(struct rs_log_merge *m, struct rs_log_gap *gap)
 			const struct rs_log_loss *loss = &l->losses[k];
 
 			if (loss->after < gap->last && loss->before > gap->first) {
-				blame_cpu(gap, loss->cpus[0]);
-				blame_cpu(gap, loss->cpus[1]);
+				gap_add_cpu(gap, loss->cpus[0]);
+				gap_add_cpu(gap, loss->cpus[1]);
 			}
 			if (loss->before > gap->last + 1)
 				l->losses[kept++] = *loss;
@@ -174,12 +174,13 @@ static struct rs_error *gap_emit(struct rs_log_merge *m, uint64_t last, uint64_t
 		.first = m->next, .last = last, .from_us = m->last_us, .to_us = to_us
 	};
 
-	/* A line gets its time before its number, so the times of two lines may be reversed. */
+	/* A line gets its time before its number, so the times of two lines may be in the reverse
+	 * order. */
 	if (gap.from_us != UINT64_MAX && gap.from_us > to_us) {
 		gap.from_us = to_us;
 		gap.to_us = m->last_us;
 	}
-	blame(m, &gap);
+	gap_add_losses(m, &gap);
 	m->gaps++;
 	m->missing += last - m->next + 1;
 	m->next = last + 1;

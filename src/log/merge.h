@@ -6,7 +6,7 @@
  *
  * A line whose number is due is emitted at once. A line with a later number waits, since the lines
  * in between may still be written. After `patience_ms`, or when no more lines can be kept, a gap
- * takes the place of the missing lines. If they still come later, they are dropped and counted. One
+ * takes the place of the missing lines. If they arrive later, they are dropped and counted. One
  * thread.
  */
 #ifndef RS_LOG_MERGE_H
@@ -31,7 +31,7 @@ struct rs_log_loss {
 #define RS_LOG_LOSSES 16u
 
 struct rs_log_merge_lane {
-	uint64_t last; /* its highest number so far */
+	uint64_t last; /* the lane's highest number so far */
 	uint32_t cpu;  /* of its last line; a lane may be several CPUs' */
 	uint32_t n_losses;
 	struct rs_log_loss losses[RS_LOG_LOSSES];
@@ -55,11 +55,11 @@ struct rs_error *rs_log_merge_init(struct rs_log_merge *m, uint32_t n_lanes,
 				   const struct rs_log_taker *taker);
 void rs_log_merge_deinit(struct rs_log_merge *m);
 
-/* Sets the next number that is due; 0: unknown. Forgets the losses of all lanes. */
+/* Sets the next number that is due; 0: unknown. Discards the losses of all lanes. */
 void rs_log_merge_begin(struct rs_log_merge *m, uint64_t next);
 
-/* Adds a line of a lane, at most RS_LOG_TEXT_MAX bytes of it. There must be room:
- * rs_log_merge_full(). */
+/* Adds a line of a lane, at most RS_LOG_TEXT_MAX bytes of it. The caller checks by
+ * rs_log_merge_full() that there is room. */
 struct rs_error *rs_log_merge_put(struct rs_log_merge *m, uint32_t lane, const char *text,
 				  size_t bytes, bool cut, int64_t now_ms);
 

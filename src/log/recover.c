@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recovers a half: writes what a run left in its rings to files, and then frees the half.
+ * Recovers a half: writes the content of a run's rings to files, and then frees the half.
  *
  *	traces -> NAME_last.N.part.trace/trace, renamed to NAME_last.N.trace
  *	lines  -> NAME_last.N.part,       renamed to NAME_last.N	the commit
  *	half   -> FREE
  *
  * N is written into the half first. After a kill before the commit, the next recovery starts again
- * with the same N. After a kill after it, the next one finds NAME_last.N complete and only frees
- * the half. The half's contents are read, never written: a lane's tags show which elements are
- * complete, and its header is not trusted.
+ * with the same N. After a kill after the commit, the next recovery finds NAME_last.N complete, and
+ * only frees the half. The half's contents are read, never written: a lane's tags show which
+ * elements are complete, and its header is not trusted.
  *
- * The directory may be one to which others can write. It is held by its descriptor, and no link in
+ * Other users may be able to write to the directory. It is held by its descriptor, and no link in
  * it is followed. A trace is written in a directory that only this user can enter, and then moved.
  *
  * If the head of the whole memory is invalid, lanes are found by their own headers, and the half by
@@ -47,7 +47,7 @@ struct recovery {
 	struct rs_out out;
 	struct rs_log_merge merge;
 	uint32_t lane;
-	struct rs_error *error; /* of a callback */
+	struct rs_error *error; /* the error of a callback */
 };
 
 __attribute__((format(printf, 2, 3))) static void remark(struct rs_log_left *left,
@@ -137,7 +137,7 @@ static struct rs_error *lanes_recover(struct recovery *r, uint32_t half)
 	return err;
 }
 
-/* Finds lanes without a head: by their own headers, if they fit. */
+/* Finds lanes without a head, by their own headers, if these are plausible. */
 static struct rs_error *lanes_search(struct recovery *r, uint32_t half)
 {
 	uint8_t *mem = r->memory->map.mem;
@@ -200,7 +200,7 @@ static struct rs_error *lines_write(struct recovery *r, uint32_t half, int fd)
 	return err;
 }
 
-/* Writes the lines' file. It gets its final name only when it is complete and on the disk. */
+/* Writes the lines' file. The file gets its final name only when it is complete and on the disk. */
 static struct rs_error *lines_commit(struct recovery *r, uint32_t half)
 {
 	char part[NAME_BYTES], name[NAME_BYTES];
@@ -260,7 +260,7 @@ static struct rs_error *part_move(const struct recovery *r, int part, const char
 	return rs_error_errno(errno, "%s/%s", r->folder.path, name);
 }
 
-/* Writes the trace by a path through the open descriptor, since the store needs a path. */
+/* Writes the trace by a path through the open descriptor, because the store needs a path. */
 static struct rs_error *traces_write(struct rs_log_traces *traces, int part)
 {
 	char path[64];
@@ -295,7 +295,7 @@ static struct rs_error *traces_commit(struct recovery *r, uint32_t half)
 	if (traces.damaged && !r->left->remark[0])
 		snprintf(r->left->remark, sizeof(r->left->remark), "%s damaged",
 			 RS_COUNT_OF(traces.damaged, "trace ring"));
-	if (!err && traces.records) /* else at most empty rings */
+	if (!err && traces.records) /* else all rings are empty */
 		err = part_move(r, fd, name);
 	close(fd);
 	if (!err)
@@ -305,7 +305,8 @@ static struct rs_error *traces_commit(struct recovery *r, uint32_t half)
 
 /* ---- a half -------------------------------------------------------------------------------- */
 
-/* Claims the number that this half has or gets. *whole: its recovery was committed before. */
+/* Claims the half's number, or a new number. Sets *whole if the half's recovery was already
+ * committed. */
 static struct rs_error *number_claim(struct recovery *r, uint32_t half, bool *whole)
 {
 	struct rs_log_half *h = &r->memory->head->half[half];
@@ -321,7 +322,7 @@ static struct rs_error *number_claim(struct recovery *r, uint32_t half, bool *wh
 		err = rs_log_files_next(&r->folder, r->name, &r->number);
 	if (err)
 		return err;
-	/* It is untrusted: it must be that of an existing file, or the next one. */
+	/* The number is untrusted: it must be that of an existing file, or the next number. */
 	if (given && given - 1 <= r->number) {
 		r->number = given - 1;
 		name_of(r, "", name);
@@ -386,7 +387,7 @@ struct rs_error *rs_log_memory_recover(struct rs_log_memory *memory, const char 
 
 	snprintf(r.name, sizeof(r.name), "%s_last", memory->name);
 	if (memory->sound) {
-		/* Each comes out of LAST, or there is an error. */
+		/* Each half leaves the state LAST, or an error is returned. */
 		for (int i = 0; i < 2 && !err && rs_log_memory_oldest_last(memory, &half); i++)
 			err = half_recover(&r, half);
 	} else {
@@ -404,7 +405,7 @@ struct rs_error *rs_log_memory_recover(struct rs_log_memory *memory, const char 
 	return err;
 }
 
-/* If the writer has ended, its run becomes LAST, too; else only those of earlier runs do. */
+/* If the writer has ended, its half becomes LAST, too; else only the halves of earlier runs. */
 static struct rs_error *recover_locked(struct rs_log_memory *m, const char *directory,
 				       uint32_t files, struct rs_log_left *left)
 {

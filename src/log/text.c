@@ -26,7 +26,7 @@ static void field(struct rs_out *out, const char *name, uint64_t value)
 	rs_out_dec(out, value);
 }
 
-/* Writes an untrusted text as a member; NULL becomes null. */
+/* Writes an untrusted text as a JSON member; NULL becomes null. */
 static void put_text(struct rs_json *json, const char *key, const char *text, size_t bytes)
 {
 	char mended[TEXT_MAX];
@@ -119,7 +119,7 @@ static void gap_json(struct rs_out *out, const struct rs_log_gap *gap, const cha
 	rs_json_line_end(&json);
 }
 
-/* Writes the CPUs of a gap. Returns whether any is known. */
+/* Writes the CPUs of a gap. Returns whether any CPU is known. */
 static bool cpus_text(struct rs_out *out, const struct rs_log_gap *gap)
 {
 	bool any = false;

@@ -10,7 +10,7 @@
 #include "base/out.h"
 #include "event/log_line.h"
 
-/* Each call reserves room, and ends its line. Bytes that are not printable become '?'. */
+/* Each function reserves room, and ends its line. Bytes that are not printable become '?'. */
 /* json: the name of the log, for the objects' field "log"; NULL: as text. */
 void rs_log_write_line(struct rs_out *out, const struct rs_log_line *line, const char *json);
 void rs_log_write_gap(struct rs_out *out, const struct rs_log_gap *gap, const char *json);

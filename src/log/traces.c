@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program's trace rings after its death. Each is copied into private memory and drained there by
- * a source; the merge of these is written to the store. Nothing is written to the region, so that a
- * recovery can begin again.
+ * Recovers a program's trace rings after its death. Each ring is copied into private memory and
+ * drained there by a source; the merge of all sources is written to the store. The region is not
+ * written, so that a recovery can begin again.
  */
 #include "log/traces.h"
 
@@ -19,7 +19,7 @@
 #define VIEWS	     (BUFFER_BYTES / RS_SLOT_BYTES)
 #define STAMP_END    (UINT64_MAX / 2)
 
-/* One ring, at rest, in private memory. */
+/* A ring at rest, in private memory. */
 struct rest {
 	struct rs_source source;
 	struct rs_stream stream;
@@ -83,7 +83,8 @@ static void copy_name(char *to, const char *from, size_t bytes)
 	to[bytes] = 0;
 }
 
-/* Creates a source of the ring in a place; NULL without an error if there is no valid ring. */
+/* Creates a source of the ring in a place. Sets the source to NULL, without an error, if the place
+ * has no valid ring. */
 static struct rs_error *rest_create(struct rs_log_traces *t, const uint8_t *at, uint32_t bytes,
 				    const struct rs_schema *schema, const struct rs_clock *clock,
 				    struct rest **out)
@@ -131,7 +132,8 @@ static struct rs_error *rest_create(struct rs_log_traces *t, const uint8_t *at, 
 	return NULL;
 }
 
-/* Reads the program's definitions, up to the first invalid one. Records of the rest are damaged. */
+/* Reads the program's definitions, up to the first invalid one. Records of the other definitions
+ * count as damaged. */
 static void define_all(struct rs_log_traces *t, const struct rs_survive_head *head,
 		       struct rs_schema *schema)
 {
@@ -152,6 +154,8 @@ static void define_all(struct rs_log_traces *t, const struct rs_survive_head *he
 		}
 		if (d.kind == RS_SITE_EVENT)
 			err = rs_schema_declare(schema, RS_ID(RS_IDS_USER, id), text, d.len);
+		else if (d.kind == RS_SITE_SPAN)
+			err = rs_schema_set_span(schema, id, text, d.len);
 		else
 			err = rs_schema_set_name(schema, id, text, d.len);
 		rs_error_free(err);

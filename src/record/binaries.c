@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Names this program's own binaries in its trace, so that a reader finds the functions at the
- * addresses in its events: the program and its shared libraries, each with its build-id and the
- * address at which it lies. The build-id is read from the loaded image, so no file is opened. The
- * first worker or the closing thread calls this.
+ * addresses in its events: the program and its shared libraries, each with its build-id and its
+ * load address. The build-id is read from the loaded image, so no file is opened. The first worker
+ * or the closing thread calls this.
  */
 #include <link.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define BUILD_ID_MAX 64u /* bytes; the linker writes 8 to 20 */
 
-/* Reads the build-id in an image's notes (elf(5)). Returns its size, 0 if there is none. */
+/* Reads the build-id in an image's notes (elf(5)). Returns its size, or 0 if the image has none. */
 static uint32_t build_id_find(const struct dl_phdr_info *info, uint8_t id[BUILD_ID_MAX])
 {
 	const ElfW(Nhdr) * note;

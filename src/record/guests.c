@@ -24,23 +24,23 @@
 
 struct guest_feed {
 	struct rs_feed feed;
-	struct guest_feed *next; /* among those that rest */
+	struct guest_feed *next; /* the next resting feed */
 	struct rs_guest_class *class;
-	uint64_t last_tsc; /* of its records, when it rests */
+	uint64_t last_tsc; /* the last stamp of its records, while it rests */
 };
 
-/* What streams have in common. Under guests_lock. */
+/* The schema and the clock that streams share. Under guests_lock. */
 struct rs_guest_class {
 	struct rs_guest_class *next;
 	struct rs_schema *schema; /* a guest's */
-	bool own_schema;	  /* of a guest that was removed */
+	bool own_schema;	  /* the schema of a guest that was removed */
 	uint64_t clock_id;
 	uint32_t class_index;
 	struct guest_feed *resting, **last_resting;
 };
 
 struct guest_vcpu {
-	/* NULL until there is a ring. Stored with release under the guest's lock */
+	/* NULL until the ring is found. Stored with release under the guest's lock */
 	struct guest_feed *feed;
 	bool failed; /* no feed could be made for its ring; under the lock */
 };
@@ -89,7 +89,7 @@ static struct rs_error *class_of(struct rs_recorder *r, const struct rs_clock *c
 	return NULL;
 }
 
-/* Takes over the schema from a guest that is removed, if a class has it. */
+/* Takes ownership of the schema of a guest that is removed, if a class uses it. */
 static void classes_keep_schema(struct rs_recorder *r, struct rs_host_guest *host)
 {
 	struct rs_schema *schema = rs_host_guest_take_schema(host);
@@ -107,7 +107,7 @@ static void classes_keep_schema(struct rs_recorder *r, struct rs_host_guest *hos
 
 /* ---- feeds -------------------------------------------------------------------------------- */
 
-/* Takes a resting feed, all of whose records came before the guest was added; NULL: none. */
+/* Removes and returns a resting feed all of whose records precede the guest's addition, or NULL. */
 static struct guest_feed *feed_resting(struct rs_guest_class *class, uint64_t from)
 {
 	struct guest_feed **at = &class->resting, *f;
@@ -131,7 +131,7 @@ static void feed_rest(struct guest_feed *f)
 	f->class->last_resting = &f->next;
 }
 
-/* Lets a feed drain a guest's ring. Under the feed's lock, or before it is published. */
+/* Attaches a feed to a guest's ring. Under the feed's lock, or before it is published. */
 static void feed_begin(struct guest_feed *f, const struct rs_guest *g, uint32_t vcpu,
 		       const struct rs_host_ring *ring)
 {
@@ -143,7 +143,7 @@ static void feed_begin(struct guest_feed *f, const struct rs_guest *g, uint32_t 
 	f->feed.done = false;
 }
 
-/* Resumes a stream of the class for a vCPU. *feed stays NULL if there is none. */
+/* Resumes a stream of the class for a vCPU. *feed stays NULL if no stream can be resumed. */
 static struct rs_error *feed_resume(struct rs_guest *g, uint32_t vcpu,
 				    const struct rs_host_ring *ring, struct rs_guest_class *class,
 				    struct guest_feed **feed)
@@ -179,7 +179,7 @@ static struct rs_error *feed_add(struct rs_recorder *r, struct rs_guest *g, uint
 	struct rs_guest_class *class;
 	struct rs_error *err;
 
-	/* An exact offset turns the guest's stamps into the host's. */
+	/* An exact offset converts the guest's stamps to the host's. */
 	if (!stream.clock->error_cycles && stream.clock->invariant == r->clock.invariant) {
 		ring->drain->shift = 0 - (uint64_t)stream.clock->offset;
 		ring->drain->clock = stream.clock = &r->clock;
@@ -202,8 +202,8 @@ static struct rs_error *feed_add(struct rs_recorder *r, struct rs_guest *g, uint
 	return NULL;
 }
 
-/* Returns a vCPU's feed in *feed, or NULL if there is no ring. Makes the feed when the ring has
- * just been found. Returns each error once. */
+/* Sets *feed to a vCPU's feed, or to NULL if the vCPU has no ring. Creates the feed when the ring
+ * has just been found. Returns each error once. */
 static struct rs_error *feed_find(struct rs_recorder *r, struct rs_guest *g, uint32_t vcpu,
 				  bool locked, struct guest_feed **feed)
 {

@@ -14,26 +14,27 @@ struct rs_recorder_port {
 	struct rs_schema *schema;
 	const struct rs_clock *clock;
 	const struct rs_stream *stream;
-	/* The callback of struct rs_drain. Several threads may call it at once, for several ports.
-	 * May be NULL. */
+	/* The callback of struct rs_drain. Several threads may call it concurrently, for several
+	 * ports. May be NULL. */
 	bool (*refresh)(void *ctx, uint64_t head);
 	void *refresh_ctx;
 };
 
-/* Collects a ring behind a port, as rs_recorder_add_ring() does for one in memory. The objects to
- * which the port points must outlive the recorder. */
+/* Collects a ring behind a port, like rs_recorder_add_ring() a ring in memory. The objects to which
+ * the port points must outlive the recorder. */
 struct rs_error *rs_recorder_add_port(struct rs_recorder *recorder,
 				      const struct rs_recorder_port *port);
 
-/* Replaces what the trace says of a clock, by its id. No-op if no stream has that clock. */
+/* Replaces the trace's description of a clock, by its id. Has no effect if no stream has that
+ * clock. */
 struct rs_error *rs_recorder_set_clock(struct rs_recorder *recorder, const struct rs_clock *clock);
 
-/* Puts a source's event into a stream that the caller fills (rs_recorder_add_stream()), as the
- * store's sink writes it. */
+/* Writes a source's event to a stream that the caller fills (rs_recorder_add_stream()), like the
+ * store's sink. */
 struct rs_error *rs_recorder_put_view(struct rs_recorder_stream *stream,
 				      const struct rs_view *view);
 
-/* Adds the name of a Xen domain, for records of this schema. Returns RS_USAGE if nothing of this
+/* Adds the name of a Xen domain, for records of this schema. Returns RS_USAGE if no stream of this
  * schema is recorded. */
 struct rs_error *rs_recorder_add_domain(struct rs_recorder *recorder,
 					const struct rs_schema *schema, uint32_t dom,

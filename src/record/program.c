@@ -6,10 +6,12 @@
  */
 #include <string.h>
 
+#include "base/now.h"
 #include "event/catalogue.h"
 #include "record/inside.h"
 
-#define RESTING_TRIED 64 /* idle feeds to try for a new ring */
+#define RESTING_TRIED	 64 /* idle feeds to try for a new ring */
+#define WRITTEN_PAUSE_NS 100000 /* while another thread writes packets */
 
 /* Adds the names and events that this program has defined to the schema. An error means that there
  * is no memory. */
@@ -30,7 +32,7 @@ void rs_program_refresh(struct rs_recorder *r)
 }
 
 /* Adds the catalogue's events of a provider, once: any program may emit them under its own name.
- * Returns whether there are any. */
+ * Returns whether the catalogue has any. */
 static bool catalogue_add(struct rs_recorder *r, uint32_t number)
 {
 	struct rs_program *program = &r->program;
@@ -59,7 +61,7 @@ static bool refresh(void *ctx, uint64_t head)
 		return catalogue_add(r, RS_ID_PROVIDER(rs_slot_id(head)));
 	rs_program_refresh(r);
 	pthread_mutex_lock(&r->program.schema_lock);
-	any = r->program.defined > 0; /* another worker may have defined what this one lacks */
+	any = r->program.defined > 0; /* another worker may have added the missing event */
 	pthread_mutex_unlock(&r->program.schema_lock);
 	return any;
 }
@@ -73,13 +75,14 @@ static void feed_begin(struct rs_program_feed *f, struct rs_trace_ring *ring)
 	ring->taken = true;
 	rs_sbuf_attach(&f->consumer, ring->memory.mem, ring->memory.bytes);
 	port = rs_port_local(&f->consumer);
+	f->ring = ring;
+	rs_survive_feed(f, &port);
 	rs_drain_init(&f->drain, &port, r->program.schema);
 	f->drain.reported_lost = ring->reported_lost;
 	f->drain.reported_ahead = ring->reported_ahead;
 	f->drain.refresh = refresh;
 	f->drain.refresh_ctx = r;
 	f->drain.clock = &r->clock;
-	f->ring = ring;
 	f->feed.drain = &f->drain;
 	f->feed.own_program = true;
 	f->feed.poll = true;
@@ -95,7 +98,7 @@ static void feed_end(const struct rs_program_feed *f)
 	f->ring->reported_ahead = f->drain.reported_ahead;
 }
 
-/* Finds a feed whose thread has ended, and all of whose records came before the stamp. */
+/* Finds a feed whose thread has ended, and all of whose records precede the stamp. */
 static struct rs_program_feed **resting_before(struct rs_program *program, uint64_t stamp)
 {
 	struct rs_program_feed **at = &program->resting;
@@ -110,8 +113,8 @@ static struct rs_program_feed **resting_before(struct rs_program *program, uint6
 
 /*
  * Resumes the stream of a thread that has ended, if all records of that stream precede the ring's
- * creation. A trace thereby has about as many streams as threads ran at once. Returns the stream's
- * feed in *resumed, or NULL.
+ * creation. So a trace has about as many streams as threads ran at the same time. Returns the
+ * stream's feed in *resumed, or NULL.
  */
 static struct rs_error *ring_resume(struct rs_recorder *r, struct rs_trace_ring *ring,
 				    struct rs_program_feed **resumed)
@@ -137,6 +140,7 @@ static struct rs_error *ring_resume(struct rs_recorder *r, struct rs_trace_ring 
 		program->last_resting = at;
 	pthread_mutex_lock(&f->feed.lock);
 	feed_begin(f, ring);
+	rs_survive_stream(f);
 	f->drain.last_tsc = ring->from;
 	pthread_mutex_unlock(&f->feed.lock);
 	*resumed = f;
@@ -164,6 +168,7 @@ static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ri
 	if (err)
 		return err;
 	feed_begin(f, ring);
+	rs_survive_stream(f);
 	rs_feed_publish(&f->feed);
 	*out = f;
 	return NULL;
@@ -171,7 +176,7 @@ static struct rs_error *ring_add(struct rs_recorder *r, struct rs_trace_ring *ri
 
 /* ---- records without a feed ---------------------------------------------------------------- */
 
-/* Empties a ring, and returns how many records were in it or were refused. The ring is this
+/* Empties a ring. Returns the number of its records and of refused records. The ring is this
  * program's own, so its fields need no check. */
 static uint64_t ring_empty(struct rs_trace_ring *ring)
 {
@@ -212,7 +217,7 @@ static void ring_discard(struct rs_recorder *r, struct rs_trace_ring *ring)
 }
 
 /* Reports the events of threads without a ring that were lost since the last report, as one
- * records-lost record in a stream of its own. */
+ * records-lost record in a separate stream. */
 static void ringless_report(struct rs_recorder *r)
 {
 	static const struct rs_stream identity = { .thread = "threads without a ring",
@@ -257,26 +262,86 @@ static void ringless_report(struct rs_recorder *r)
 
 /* ---- polling ------------------------------------------------------------------------------- */
 
-/* Drains and frees a ring whose thread has ended. at is the feed's place in the list of feeds with
- * a ring. */
-static void feed_retire(struct rs_recorder *r, struct rs_program_feed **at)
+/* Frees the ring of a feed, which then waits for a new ring. */
+static void feed_rest(struct rs_recorder *r, struct rs_program_feed *f)
+{
+	pthread_mutex_lock(&f->feed.lock);
+	f->progress = NULL;
+	f->feed.survives = false;
+	pthread_mutex_unlock(&f->feed.lock);
+	rs_trace_ring_free(f->ring);
+	f->ring = NULL;
+	f->next = NULL;
+	*r->program.last_resting = f;
+	r->program.last_resting = &f->next;
+}
+
+/* Drains a ring that its thread has left for another one, and frees it. The stream continues with
+ * the other ring. `at` points to the feed in the list of feeds with a ring. */
+static void feed_follow(struct rs_recorder *r, struct rs_program_feed **at)
+{
+	struct rs_program_feed *f = *at;
+	struct rs_trace_ring *old = f->ring, *heir = old->heir;
+	uint64_t last_tsc;
+
+	pthread_mutex_lock(&f->feed.lock);
+	rs_recorder_keep_error(r, rs_feed_finish_ring(&f->feed, heir->from));
+	last_tsc = f->drain.last_tsc;
+	rs_recorder_keep_error(r, rs_store_flush(f->feed.out, 0, 0));
+	*at = f->next;
+	feed_begin(f, heir);
+	rs_survive_stream(f);
+	f->drain.last_tsc = last_tsc > heir->from ? last_tsc : heir->from;
+	pthread_mutex_unlock(&f->feed.lock);
+	rs_trace_ring_free(old);
+}
+
+/* Drains a ring whose thread has ended, and frees it. A ring that survives a crash is freed only
+ * when all drained records are written. `at` points to the feed in the list of feeds with a
+ * ring. */
+static void feed_end_thread(struct rs_recorder *r, struct rs_program_feed **at)
 {
 	struct rs_program_feed *f = *at;
 
 	pthread_mutex_lock(&f->feed.lock);
 	rs_recorder_keep_error(r, rs_feed_finish(&f->feed));
 	pthread_mutex_unlock(&f->feed.lock);
-	rs_trace_ring_free(f->ring);
-	f->ring = NULL;
 	*at = f->next;
-	f->next = NULL;
-	*r->program.last_resting = f;
-	r->program.last_resting = &f->next;
+	if (!f->progress) {
+		feed_rest(r, f);
+		return;
+	}
+	f->next = r->program.leaving;
+	r->program.leaving = f;
+}
+
+/* Retires the ring of a feed that no thread puts into any more. */
+static void feed_retire(struct rs_recorder *r, struct rs_program_feed **at)
+{
+	if ((*at)->ring->heir)
+		feed_follow(r, at);
+	else
+		feed_end_thread(r, at);
+}
+
+/* Frees the rings of ended threads whose packets are written; at the end, all rings. */
+static void rings_leave(struct rs_recorder *r, bool all)
+{
+	struct rs_program_feed **at = &r->program.leaving, *f;
+
+	while ((f = *at)) {
+		if (!all && rs_store_is_behind(f->feed.out)) {
+			at = &f->next;
+			continue;
+		}
+		*at = f->next;
+		feed_rest(r, f);
+	}
 }
 
 /*
- * Makes a feed for a new ring. If its thread has already ended, the stream becomes free at once for
- * the next rings. A ring for which no feed could be made waits for the next poll, unless its thread
+ * Creates a feed for a new ring. If its thread has already ended, the stream becomes free
+ * immediately for the next rings. A ring without a feed waits for the next poll, unless its thread
  * has ended: then freeing it may provide the missing memory.
  */
 static void ring_collect(struct rs_recorder *r, struct rs_trace_ring *ring)
@@ -295,16 +360,16 @@ static void ring_collect(struct rs_recorder *r, struct rs_trace_ring *ring)
 	rs_recorder_keep_error(r, err);
 }
 
-/* Makes feeds for new rings, the oldest ring first, so that it resumes the stream of the thread
+/* Creates feeds for new rings, the oldest ring first, so that it resumes the stream of the thread
  * that ended first. */
 static void rings_collect(struct rs_recorder *r)
 {
 	struct rs_trace_ring *fresh = NULL, *next;
 
 	for (struct rs_trace_ring *ring = rs_trace_rings(); ring; ring = ring->next) {
-		if (ring->next) /* so that removing it needs no walk */
+		if (ring->next) /* so that its removal needs no search */
 			ring->next->before = ring;
-		if (ring->taken)
+		if (ring->taken || ring->inherits)
 			continue;
 		ring->newer = fresh;
 		fresh = ring;
@@ -329,6 +394,73 @@ static void rings_retire(struct rs_recorder *r)
 	}
 }
 
+/*
+ * Asks threads to leave rings that do not survive a crash. Of rings for which the file has no room,
+ * and of all without a file, notes in the trace that they do not survive.
+ */
+static void rings_secure(struct rs_recorder *r)
+{
+	bool any = false;
+
+	for (struct rs_program_feed *f = r->program.feeds; f; f = f->next) {
+		bool unsafe = __atomic_load_n(&f->ring->leave, __ATOMIC_RELAXED) == RS_TRACE_UNSAFE;
+
+		if (f->progress || f->private)
+			continue;
+		if (r->program.file && !unsafe) {
+			any = true;
+			continue;
+		}
+		pthread_mutex_lock(&f->feed.lock);
+		f->private = true;
+		f->feed.hurries = false;
+		pthread_mutex_unlock(&f->feed.lock);
+		rs_store_note_private(r->store, rs_store_stream_index(f->feed.out),
+				      r->program.no_file);
+	}
+	if (any && !r->program.stopping)
+		rs_trace_rings_ask();
+}
+
+/* Writes the packets of a list of feeds, or waits until other threads have. */
+static void feeds_write(const struct rs_program_feed *f)
+{
+	for (; f; f = f->next) {
+		rs_store_write(f->feed.out);
+		while (rs_store_is_behind(f->feed.out)) {
+			rs_sleep_ns(WRITTEN_PAUSE_NS);
+			rs_store_write(f->feed.out);
+		}
+	}
+}
+
+/*
+ * Writes what threads have put before the recorder collects them, because their rings die with
+ * this process. First asks the threads to leave these rings, so that they put the rest elsewhere.
+ * Called before the workers poll the program.
+ */
+static void rings_write(struct rs_recorder *r)
+{
+	rings_collect(r);
+	rings_secure(r);
+	for (struct rs_program_feed *f = r->program.feeds; f; f = f->next) {
+		pthread_mutex_lock(&f->feed.lock);
+		rs_recorder_keep_error(r, rs_feed_empty(&f->feed));
+		rs_recorder_keep_error(r, rs_store_flush(f->feed.out, 0, 0));
+		rs_survive_finished(&f->feed);
+		pthread_mutex_unlock(&f->feed.lock);
+	}
+	feeds_write(r->program.feeds);
+	feeds_write(r->program.resting); /* of threads that have ended */
+}
+
+void rs_program_stop(struct rs_recorder *r)
+{
+	r->program.stopping = true;
+	if (r->program.on)
+		rs_trace_rings_keep();
+}
+
 void rs_program_poll(struct rs_recorder *r)
 {
 	/* Pairs with the release in rs_recorder_add_trace(). */
@@ -339,8 +471,10 @@ void rs_program_poll(struct rs_recorder *r)
 		r->program.named = true;
 	}
 	ringless_report(r);
+	rings_leave(r, false);
 	rings_collect(r);
 	rings_retire(r);
+	rings_secure(r);
 }
 
 void rs_program_end(struct rs_recorder *r)
@@ -350,7 +484,7 @@ void rs_program_end(struct rs_recorder *r)
 
 	if (!program->on)
 		return;
-	if (rs_trace_addresses()) /* also those that dlopen() has loaded since */
+	if (rs_trace_addresses()) /* also libraries that dlopen() has loaded since */
 		rs_program_name_binaries(r);
 	for (const struct rs_program_feed *f = program->feeds; f; f = f->next)
 		feed_end(f);
@@ -362,6 +496,15 @@ void rs_program_end(struct rs_recorder *r)
 	if (ringless)
 		rs_store_add_unsaid(r->store, ringless,
 				    "there was no memory for the rings of threads");
+}
+
+void rs_program_release(struct rs_recorder *r)
+{
+	if (!r->program.on)
+		return;
+	rings_leave(r, true);
+	rs_trace_file_destroy(r->program.file);
+	rs_error_free(r->program.no_file);
 	rs_trace_collect(false);
 }
 
@@ -371,9 +514,9 @@ struct rs_error *rs_recorder_add_trace(struct rs_recorder *r)
 	struct rs_error *err;
 
 	if (!rs_trace_collect(true))
-		return rs_error_create(RS_USAGE, "this program's trace is recorded already");
+		return rs_error_create(RS_USAGE, "this program's trace is already recorded");
 	err = rs_schema_create(rs_trace_provider(), &program->schema);
-	/* That of another provider is added when an event of it comes. */
+	/* The catalogue of another provider is added at its first event. */
 	if (!err && !strcmp(rs_trace_provider(), "vmm"))
 		err = rs_schema_add_catalogue(program->schema, "vmm");
 	if (!err)
@@ -385,8 +528,11 @@ struct rs_error *rs_recorder_add_trace(struct rs_recorder *r)
 		rs_trace_collect(false);
 		return err;
 	}
+	rs_survive_begin(r);
 	program->last_resting = &program->resting;
 	program->ringless_tsc = rs_clock_now(&r->clock);
+	if (rs_store_uuid(r->store)) /* it has a directory */
+		rings_write(r);
 	/* Pairs with the acquire in rs_program_poll(). */
 	__atomic_store_n(&program->on, true, __ATOMIC_RELEASE);
 	return NULL;

@@ -7,12 +7,12 @@
  *	rings of other producers -----------------+
  *
  * Feeds are added to the front of a list that only grows. A feed's lock is held while the feed is
- * drained or flushed: by the recorder's thread that it belongs to, and for a guest with doorbells
- * also by the VMM's thread.
+ * drained or flushed: by its recorder's thread, and for a guest with doorbells also by the VMM's
+ * thread.
  *
  * A worker drains its feeds and writes their packets while these are in the cache. While the disk
  * blocks a worker, a stand-in drains the worker's feeds, and packets wait in the store's queues. If
- * the disk is fast enough, the stand-in only checks the workers now and then.
+ * the disk is fast enough, the stand-in only checks the workers at intervals.
  */
 #include <ringside/recorder.h>
 
@@ -31,7 +31,7 @@
 
 #define POLL_US_DEFAULT	 1000
 #define FLUSH_MS_DEFAULT 100
-#define FINISH_ROUNDS	 4 /* bounds the closing drain while a producer still puts */
+#define FINISH_ROUNDS	 4 /* bounds the closing drain while a producer still writes */
 #define PAUSE_NS_MIN	 100000
 #define URGENT_NICE	 (-20)
 #define BEHIND_BYTES	 (UINT64_C(64) << 20) /* bytes of packets that wait for the disk */
@@ -107,7 +107,7 @@ void rs_feed_publish(struct rs_feed *feed)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Returns how many bytes can wait in a feed's ring. */
+/* Returns the number of bytes that can wait in a feed's ring. */
 static uint64_t feed_capacity(const struct rs_feed *feed)
 {
 	const struct rs_port *port = &feed->drain->port;
@@ -140,6 +140,7 @@ static struct rs_error *drain_run(struct rs_feed *feed, struct rs_worker *writer
 		uint8_t *at;
 
 		err = rs_error_first(err, rs_store_room(feed->out, &at, &room));
+		rs_survive_finished(feed);
 		if (writer && rs_store_waits(feed->out)) {
 			pthread_mutex_unlock(&feed->lock);
 			worker_write(writer, feed->out);
@@ -147,9 +148,12 @@ static struct rs_error *drain_run(struct rs_feed *feed, struct rs_worker *writer
 			if (feed->done)
 				break;
 			err = rs_error_first(err, rs_store_room(feed->out, &at, &room));
+			rs_survive_finished(feed);
 		}
+		feed->filling = &got;
 		status = rs_drain_read(feed->drain, at, room, 0, &got);
 		rs_store_commit(feed->out, &got);
+		rs_survive_committed(feed, &got);
 		if (got.bytes && feed->own_program)
 			rs_program_refresh(feed->recorder);
 		total += got.bytes;
@@ -172,8 +176,7 @@ struct rs_error *rs_feed_drain(struct rs_feed *feed, struct rs_worker *writer, u
 	return feed->name ? rs_error_wrap(err, "%s", feed->name) : err;
 }
 
-/* Drains a ring completely: more than a ring's worth, if the drain corrects stamps. */
-static struct rs_error *feed_empty(struct rs_feed *feed)
+struct rs_error *rs_feed_empty(struct rs_feed *feed)
 {
 	struct rs_error *err = NULL;
 	uint64_t drained = 1;
@@ -183,26 +186,36 @@ static struct rs_error *feed_empty(struct rs_feed *feed)
 	return err;
 }
 
-struct rs_error *rs_feed_finish(struct rs_feed *feed)
+struct rs_error *rs_feed_finish_ring(struct rs_feed *feed, uint64_t now)
 {
-	struct rs_error *err = NULL;
+	struct rs_error *err = rs_feed_empty(feed);
 	struct rs_drained got;
 	uint32_t room;
 	uint8_t *at;
 
-	if (!feed->done && feed->drain) {
-		err = feed_empty(feed);
-		rs_error_free(rs_store_room(feed->out, &at, &room));
-		rs_drain_end(feed->drain, at, room, rs_drain_now(feed->drain->clock), &got);
-		rs_store_commit(feed->out, &got);
-	}
+	rs_error_free(rs_store_room(feed->out, &at, &room));
+	rs_survive_finished(feed);
+	rs_drain_end(feed->drain, at, room, now, &got);
+	rs_store_commit(feed->out, &got);
+	rs_survive_committed(feed, &got);
+	return err;
+}
+
+struct rs_error *rs_feed_finish(struct rs_feed *feed)
+{
+	struct rs_error *err = NULL;
+
+	if (!feed->done && feed->drain)
+		err = rs_feed_finish_ring(feed, rs_drain_now(feed->drain->clock));
 	feed->done = true;
-	return rs_error_first(err, rs_store_end_stream(feed->out));
+	err = rs_error_first(err, rs_store_end_stream(feed->out));
+	rs_survive_finished(feed);
+	return err;
 }
 
 /* ---- other producers' rings --------------------------------------------------------------- */
 
-/* Under the lock. */
+/* Called under the lock. */
 static struct producer *producer_find(struct rs_recorder *r, const struct rs_schema *schema,
 				      const struct rs_clock *clock)
 {
@@ -464,9 +477,11 @@ static void worker_feeds(struct rs_worker *w, uint32_t number, uint64_t now)
 		if (!feed->done && feed->poll)
 			rs_recorder_keep_error(r, rs_feed_drain(feed, writer, &drained));
 		if (!feed->done)
-			rs_recorder_keep_error(r, rs_store_flush(feed->out, now, r->flush_ns));
-		/* A feed without a ring drains nothing, and may have lost it while the lock was
-		 * released for a write. */
+			rs_recorder_keep_error(
+				r, rs_store_flush(feed->out, now, feed->hurries ? 1 : r->flush_ns));
+		rs_survive_finished(feed);
+		/* A feed without a ring drains nothing. It may have lost its ring while the lock
+		 * was released for a write. */
 		if (drained && feed->drain && drained * FILL_WHOLE > w->fill * feed_capacity(feed))
 			w->fill = (uint32_t)(drained * FILL_WHOLE / feed_capacity(feed));
 		pthread_mutex_unlock(&feed->lock);
@@ -563,7 +578,7 @@ static struct rs_error *worker_start(struct rs_recorder *r, struct rs_worker *w,
 	*w = (struct rs_worker){ .recorder = r, .number = number, .pause_ns = PAUSE_NS_MIN };
 	failed = pthread_create(&w->thread, NULL, run, w);
 	w->runs = !failed;
-	return failed ? rs_error_errno(failed, "a recorder thread") : NULL;
+	return failed ? rs_error_errno(failed, "cannot start a recorder thread") : NULL;
 }
 
 static void workers_stop(struct rs_recorder *r)
@@ -686,7 +701,7 @@ void rs_recorder_progress(const struct rs_recorder *r, struct rs_recorder_summar
 	*summary = summary_of(&sum);
 }
 
-/* Drains the rings, and finishes the packets that are not full yet. */
+/* Drains the rings, and finishes the packets that are not yet full. */
 static void finish_packets(struct rs_recorder *r)
 {
 	for (struct rs_feed *feed = __atomic_load_n(&r->feeds, __ATOMIC_ACQUIRE); feed;
@@ -698,6 +713,7 @@ static void finish_packets(struct rs_recorder *r)
 			rs_recorder_keep_error(r, rs_feed_drain(feed, NULL, &drained));
 		if (!feed->done)
 			rs_recorder_keep_error(r, rs_store_flush(feed->out, 0, 0));
+		rs_survive_finished(feed);
 		pthread_mutex_unlock(&feed->lock);
 	}
 }
@@ -733,12 +749,14 @@ struct rs_error *rs_recorder_close(struct rs_recorder *r, struct rs_recorder_sum
 	if (!r)
 		return NULL;
 	workers_stop(r);
+	rs_program_stop(r);
 	finish_all(r);
 	silent = rs_guests_end(r);
 	rs_program_end(r);
 	refined = rs_clock_refine(&r->clock);
 	producers_drift(r, &r->clock);
 	store_err = rs_store_close(r->store, refined ? &r->clock : NULL, &sum);
+	rs_program_release(r);
 	if (summary) {
 		*summary = summary_of(&sum);
 		summary->silent_guests = silent;

@@ -13,8 +13,7 @@
 #define KNOWN_MAX 512u
 
 /*
- * ---- what values may be ------------------------------------------------------------------------
- *
+ * ---- checks of values ------------------------------------------------------------------------ *
  * Each function checks and stores a value. It returns NULL, or why the value is refused.
  */
 
@@ -70,9 +69,9 @@ static const char *memory(const char *value, struct rs_arguments *a)
 		end++;
 	}
 	if (!mib || *end)
-		return "RAM in MiB, or with M or G, and no more";
+		return "give RAM in MiB, or with M or G, without other options";
 	if (mib < RS_RECORDING_MEMORY_MIN || mib > RS_RECORDING_MEMORY_MAX)
-		return "a guest has 32 to 3072 MiB";
+		return "a guest has between 32 and 3072 MiB";
 	a->memory_mib = (uint32_t)mib;
 	return NULL;
 }
@@ -80,10 +79,10 @@ static const char *memory(const char *value, struct rs_arguments *a)
 static const char *cpu(const char *value, struct rs_arguments *a)
 {
 	if (!strcmp(value, "host") || !strncmp(value, "host,", 5))
-		return "the host's own processor needs KVM, which does not count instructions; a "
-		       "model of QEMU's does, or max";
+		return "the host's own processor needs KVM, which does not count instructions; use "
+		       "a model of QEMU's, or max";
 	if (!rs_arguments_is_cpu(value))
-		return "that is not the name of a processor with its features";
+		return "that is not the name of a processor model with its features";
 	a->cpu = value;
 	return NULL;
 }
@@ -93,7 +92,8 @@ static const char *smp(const char *value, struct rs_arguments *a)
 	(void)a;
 	return !strcmp(value, "1") || !strcmp(value, "cpus=1")
 		       ? NULL
-		       : "instructions are counted for one processor; accesses of several to "
+		       : "instructions are counted for one processor; accesses of several "
+			 "processors to "
 			 "shared memory are not recorded";
 }
 
@@ -179,7 +179,7 @@ static const char *drive(const char *value, struct rs_arguments *a)
 			      "replay";
 	}
 	if (!why)
-		why = file ? image(file, a) : "the file is missing: file=IMAGE";
+		why = file ? image(file, a) : "file=IMAGE is missing";
 	free(copy);
 	return why;
 }
@@ -188,15 +188,14 @@ static const char *drive(const char *value, struct rs_arguments *a)
 
 enum form { ALONE, VALUE };
 
-#define CHANNELS                                                                                   \
-	"the recorder has the machine's channels: ringside replay run, or --live, looks at it"
-#define COUNTS	"the recorder sets counting and the log itself: --shift, -o"
-#define OUTSIDE "external input is not recorded"
-#define OUTPUT	"the serial port's output goes to REC/console"
-#define DEVICES "only the disk is verified to replay: -drive file=IMAGE,format=raw,if=ide"
+#define CHANNELS "the recorder owns the machine's channels: use ringside replay run, or --live"
+#define COUNTS	 "the recorder sets counting and the log itself: --shift, -o"
+#define OUTSIDE	 "external input is not recorded"
+#define OUTPUT	 "the serial port's output goes to REC/console"
+#define DEVICES	 "only the disk is verified to replay: -drive file=IMAGE,format=raw,if=ide"
 
-/* A row has a check of its value, or the reason for refusing the option. Rows with neither are what
- * the recorder does anyway. */
+/* A row has a check of its value, or the reason for refusing the option. The recorder itself does
+ * what rows with neither request. */
 static const struct argument {
 	const char *name;
 	enum form form;
@@ -249,8 +248,8 @@ static const struct argument {
 	{ "usbdevice", VALUE, NULL, "USB devices are those of the host, or its input: " OUTSIDE },
 	{ "audiodev", VALUE, NULL, OUTSIDE },
 	{ "audio", VALUE, NULL, OUTSIDE },
-	{ "spice", VALUE, NULL, "the user of a screen types: " OUTSIDE },
-	{ "vnc", VALUE, NULL, "the user of a screen types: " OUTSIDE },
+	{ "spice", VALUE, NULL, "input at a display is not recorded: " OUTSIDE },
+	{ "vnc", VALUE, NULL, "input at a display is not recorded: " OUTSIDE },
 	{ "virtfs", VALUE, NULL, "files of the host may change: use --disk or --guest-dir" },
 	{ "fsdev", VALUE, NULL, "files of the host may change: use --disk or --guest-dir" },
 	{ "tpmdev", VALUE, NULL, OUTSIDE },
@@ -267,17 +266,17 @@ static const struct argument {
 	{ "incoming", VALUE, NULL, "use ringside replay snapshot, and --snapshot" },
 	{ "object", VALUE, NULL, "the recorder provides the RAM" },
 	{ "mem-path", VALUE, NULL, "the recorder provides the RAM" },
-	{ "plugin", VALUE, NULL, "a plugin would have to be the same in each replay" },
+	{ "plugin", VALUE, NULL, "a plugin would need to be the same in each replay" },
 };
 #define N_ARGUMENTS (sizeof(arguments) / sizeof(arguments[0]))
 
-/* Returns why -device D is refused, by its kind. */
+/* Returns the reason for refusing -device D, by its kind. */
 static const char *device_why(const char *value)
 {
 	static const struct {
 		const char *part, *why;
 	} kinds[] = {
-		{ "vhost", "the host's kernel does vhost's work outside QEMU: " OUTSIDE },
+		{ "vhost", "vhost works in the host's kernel, outside QEMU: " OUTSIDE },
 		{ "-net", "packets arrive at any time: " OUTSIDE },
 		{ "e1000", "packets arrive at any time: " OUTSIDE },
 		{ "rtl8139", "packets arrive at any time: " OUTSIDE },
@@ -335,9 +334,10 @@ struct rs_error *rs_arguments_read(int count, char *const words[], struct rs_arg
 			err = unknown(word);
 		} else if (!why && known->form == VALUE) {
 			if (++i == count)
-				err = rs_error_create(RS_USAGE, "%s lacks its value", word);
+				err = rs_error_create(RS_USAGE, "%s needs a value", word);
 			else if (strlen(words[i]) > VALUE_MAX)
-				err = rs_error_create(RS_USAGE, "%s: its value is too long", word);
+				err = rs_error_create(RS_USAGE, "the value of %s is too long",
+						      word);
 			else
 				value = words[i];
 			why = err ? NULL : known->value(value, a);

@@ -56,7 +56,7 @@ int rs_qemu_command_inherit(struct rs_qemu_command *c, int fd)
 	return fd;
 }
 
-/* A set has the number of its descriptor, so that numbers are unique. */
+/* The set's number is that of its descriptor, and so is unique. */
 int rs_qemu_command_fdset(struct rs_qemu_command *c, int fd)
 {
 	rs_qemu_command_inherit(c, fd);

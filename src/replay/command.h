@@ -23,22 +23,24 @@
 #define RS_QEMU "qemu-system-x86_64"
 
 struct rs_qemu_command {
-	char *words[RS_QEMU_WORDS + 1]; /* the program first, NULL last */
-	char *const *before;		/* words of a command that starts it; or NULL. Borrowed */
+	char *words[RS_QEMU_WORDS + 1]; /* the first is the program, the last is NULL */
+	char *const *before;		/* words of a command that starts QEMU; or NULL. Borrowed */
 	uint32_t n_words, n_fds;
-	int fds[RS_QEMU_FDS];  /* borrowed: their owner closes them after QEMU was started */
-	uint64_t memory_bytes; /* of the guest: limits QEMU's address space; 0: no limit */
-	bool full;	       /* a word or a descriptor did not fit */
+	int fds[RS_QEMU_FDS]; /* borrowed: their owner closes them after QEMU has started */
+	/* size of the guest's RAM: limits QEMU's address space; 0: no limit */
+	uint64_t memory_bytes;
+	bool full; /* a word or a descriptor did not fit */
 };
 
-void rs_qemu_command_deinit(struct rs_qemu_command *command); /* also a zeroed one */
+void rs_qemu_command_deinit(struct rs_qemu_command *command); /* accepts all zero */
 
 /* Add one word; or an option and its value, formatted as by printf(). */
 void rs_qemu_command_word(struct rs_qemu_command *command, const char *word);
 __attribute__((format(printf, 3, 4))) void
 rs_qemu_command_option(struct rs_qemu_command *command, const char *option, const char *value, ...);
 
-/* Makes QEMU inherit the descriptor with its number. Returns that, for /proc/self/fd/N. */
+/* Makes QEMU inherit the descriptor with the same number. Returns the number, for
+ * /proc/self/fd/N. */
 int rs_qemu_command_inherit(struct rs_qemu_command *command, int fd);
 /* Makes QEMU inherit the descriptor, and duplicate it when it opens /dev/fdset/SET. Returns the
  * set's number. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Accepts the connection of a debugger, and checks whose it is. */
+/* Accepts the connection of a debugger, and checks its owner. */
 #include "replay/debugger.h"
 
 #include <arpa/inet.h>
@@ -37,11 +37,12 @@ static struct rs_error *check_directory(const char *path)
 		return rs_error_errno(errno, "its directory, %s", directory);
 	if ((st.st_uid == geteuid() || !st.st_uid) && !(st.st_mode & (S_IRWXG | S_IRWXO)))
 		return NULL;
-	return rs_error_create(RS_USAGE,
-			       "its directory, %s, is of user %u with mode %04o: other users could "
-			       "put their own socket there. Make a directory for it, mkdir -m 700 "
-			       "DIR, and name " UNIX "DIR/NAME",
-			       directory, st.st_uid, st.st_mode & 07777u);
+	return rs_error_create(
+		RS_USAGE,
+		"its directory, %s, belongs to user %u and has mode %04o: other users could "
+		"put their own socket there. Make a directory for it, mkdir -m 700 "
+		"DIR, and name " UNIX "DIR/NAME",
+		directory, st.st_uid, st.st_mode & 07777u);
 }
 
 /* Creates the socket and its file. */
@@ -135,8 +136,8 @@ struct rs_error *rs_debugger_bind(const char *address, struct rs_debugger *d)
 	struct rs_error *err;
 
 	*d = (struct rs_debugger){ .listens = -1, .address = address };
-	/* An existing file would be taken as a sign that a debugger can connect, so this only
-	 * checks that the file can be created. */
+	/* An existing file would signal that a debugger can connect, so this only checks that the
+	 * file can be created. */
 	err = is_unix(address) ? bind_unix(address + strlen(UNIX), d) : bind_tcp(address, d);
 	if (err || is_unix(address))
 		unbind(d);
@@ -158,7 +159,7 @@ static struct rs_error *where_format(struct rs_debugger *d)
 		return rs_error_errno(errno, "its port");
 	if (getnameinfo((struct sockaddr *)&ours, n, host, sizeof(host), port, sizeof(port),
 			NI_NUMERICHOST | NI_NUMERICSERV))
-		return rs_error_create(RS_FAILED, "its port is not known");
+		return rs_error_create(RS_FAILED, "its port is unknown");
 	snprintf(d->where, sizeof(d->where), ours.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host,
 		 port);
 	return NULL;
@@ -200,7 +201,7 @@ static bool tcp_owner(const char *table, uint16_t local, uint16_t remote, uid_t 
 	while (file && !found && fgets(line, sizeof(line), file)) {
 		unsigned int from, to, state, owner;
 
-		/* sl local:port remote:port st queues tr:when retransmits uid ... */
+		/* columns: sl local:port remote:port st queues tr:when retransmits uid ... */
 		found = sscanf(line,
 			       " %*[0-9]: %*[0-9A-F]:%X %*[0-9A-F]:%X %X %*X:%*X %*X:%*X %*X %u",
 			       &from, &to, &state, &owner) == 4 &&
@@ -215,7 +216,7 @@ static bool tcp_owner(const char *table, uint16_t local, uint16_t remote, uid_t 
 
 static uint16_t port_of(const struct sockaddr_storage *address)
 {
-	/* sin_port and sin6_port are at the same place. */
+	/* sin_port and sin6_port have the same offset. */
 	return ntohs(((const struct sockaddr_in *)address)->sin_port);
 }
 

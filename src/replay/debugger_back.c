@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Goes back for a debugger: finds the previous access and reports the values around it. */
+/* Goes back for a debugger: finds the previous access, and reports the values before and after
+ * it. */
 #include "replay/debugger_back.h"
 
 /* Steps back by an instruction and executes it again. If it has a breakpoint or hits a watchpoint,
@@ -32,7 +33,7 @@ static struct rs_error *back_far(struct rs_debugger_moves *m)
 	/* QEMU does not check the instruction that led here, and may miss its breakpoint. */
 	struct rs_error *err = try_behind(m, &met);
 
-	if (err || met || m->asked)
+	if (err || met || m->interrupted)
 		return err;
 	err = rs_debugger_move(m, rs_gdb_back, true);
 	if (err || !m->clean)

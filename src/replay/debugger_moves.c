@@ -64,8 +64,8 @@ struct rs_error *rs_debugger_move(struct rs_debugger_moves *m, rs_debugger_move_
 
 	while (!err && !done) {
 		err = rs_gdb_wait(m->gdb, CHECK_MS, &done, &m->stopped);
-		if (!err && !done && !m->asked && (*m->stop || interrupts(m->debugger))) {
-			m->asked = true;
+		if (!err && !done && !m->interrupted && (*m->stop || interrupts(m->debugger))) {
+			m->interrupted = true;
 			err = rs_gdb_interrupt(m->gdb);
 		}
 	}
@@ -75,7 +75,7 @@ struct rs_error *rs_debugger_move(struct rs_debugger_moves *m, rs_debugger_move_
 		m->clean = false;
 		return NULL;
 	}
-	m->clean = !err && !m->asked && m->stopped.why != RS_GDB_ENDED &&
+	m->clean = !err && !m->interrupted && m->stopped.why != RS_GDB_ENDED &&
 		   m->stopped.signal == RS_GDB_TRAP;
 	if (!err && (reports || !m->clean))
 		m->report = m->stopped;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Moves of a replayed machine that a debugger requests as one, and that take several here. The
- * debugger gets one report. Meanwhile a byte 0x03 from its socket, its end, or *stop interrupt the
- * machine; other bytes from there, which cannot be a packet, are dropped. One thread.
+ * Moves a replayed machine. One request of a debugger may take several moves here, but the debugger
+ * gets one report. Meanwhile a byte 0x03 from its socket, its end, or *stop interrupt the machine;
+ * other bytes from the socket cannot be a packet, and are dropped. Only one thread may call.
  */
 #ifndef RS_REPLAY_DEBUGGER_MOVES_H
 #define RS_REPLAY_DEBUGGER_MOVES_H
@@ -25,7 +25,7 @@ struct rs_debugger_points {
 	uint32_t n;
 };
 
-/* Observes the text of a packet: Z sets a point, z clears one. Ignores others. */
+/* Processes the text of a packet: Z sets a point, z clears one. Ignores others. */
 void rs_debugger_points_observe(struct rs_debugger_points *points, const char *body);
 bool rs_debugger_points_watch(const struct rs_debugger_points *points);
 bool rs_debugger_points_break(const struct rs_debugger_points *points, uint64_t rip);
@@ -36,18 +36,18 @@ struct rs_debugger_moves {
 	int debugger; /* its socket */
 	const volatile bool *stop;
 	/* The results. */
-	struct rs_gdb_stopped report; /* for the debugger */
+	struct rs_gdb_stopped report; /* to the debugger */
 	bool at_begin;		      /* QEMU cannot go back from here, the recording's beginning */
-	/* Of the last move. */
-	bool asked; /* an interrupt was sent */
-	bool clean; /* it ended as it should */
+	/* Result of the last move. */
+	bool interrupted; /* an interrupt was sent */
+	bool clean;	  /* it ended as expected */
 	struct rs_gdb_stopped stopped;
 };
 
 typedef struct rs_error *rs_debugger_move_fn(struct rs_gdb *gdb);
 
-/* Moves the machine and waits until it stops. The stop becomes the report if `reports`, or if it
- * was not clean. */
+/* Moves the machine and waits until it stops. Sets the report to the stop if `reports` is set, or
+ * if the move was not clean. */
 struct rs_error *rs_debugger_move(struct rs_debugger_moves *moves, rs_debugger_move_fn *how,
 				  bool reports);
 

@@ -18,14 +18,14 @@
 #include "replay/gdb_gate.h"
 
 #define CHECK_MS      200   /* between two checks of *stop */
-#define PIECE	      4096u /* bytes read at once */
+#define PIECE	      4096u /* number of bytes in one read */
 #define REPLY_MAX     16384u
 #define MEMORY_MAX    2048u /* bytes of one reply; QEMU's own limit */
 #define REGISTERS_MAX 4096u
-#define LIST_MAX      512u /* digits of one part of the list of threads */
+#define LIST_MAX      512u /* digits in one part of the list of threads */
 #define UNREADABLE    "E14"
 #define REFUSED	      "E01"
-#define UNKNOWN	      'x' /* a digit of a register that is not known */
+#define UNKNOWN	      'x' /* a digit of an unknown register */
 
 struct session {
 	int debugger;
@@ -34,19 +34,19 @@ struct session {
 	struct rs_gdb_gate gate;
 	struct rs_debugger_points points;
 	struct rs_debugger_threads threads;
-	int64_t selected; /* by the debugger: whose registers and memory it requests */
-	bool open;	  /* false: one side has left */
-	bool foreign;	  /* the peer is not a debugger */
-	bool runs;	  /* the machine */
-	bool goes_back;	  /* while it runs */
-	bool looks;	  /* for a kernel, when it stops */
-	bool physical;	  /* QEMU reads memory by physical address */
-	bool told, known; /* whether the tasks are known was reported, and what */
-	uint32_t next;	  /* of the list of threads */
-	char *xml;	  /* the list as a document, of this stop; or NULL */
+	int64_t selected;     /* selected by the debugger, for registers and memory */
+	bool open;	      /* false: one side has disconnected */
+	bool foreign;	      /* the peer is not a debugger */
+	bool runs;	      /* the machine */
+	bool goes_back;	      /* the machine runs */
+	bool searches;	      /* search for a kernel when it stops */
+	bool physical;	      /* QEMU reads memory by physical address */
+	bool reported, known; /* whether the tasks are known was reported, and what */
+	uint32_t next;	      /* position in the list of threads */
+	char *xml;	      /* the list of this stop as an XML document; or NULL */
 	size_t xml_bytes;
 	char why[64];		    /* the last stop's report */
-	char reply[REPLY_MAX + 1];  /* the last reply */
+	char reply[REPLY_MAX + 1];  /* the last reply, */
 	char packet[REPLY_MAX + 8]; /* and its packet */
 };
 
@@ -77,7 +77,7 @@ static void reply(struct session *s, const char *body)
 	send_bytes(s, s->packet, (size_t)n);
 }
 
-/* Replies with what QEMU's stub answers to the packet. */
+/* Passes the packet to QEMU's stub, and replies with its answer. */
 static struct rs_error *forward(struct session *s)
 {
 	struct rs_error *err = rs_gdb_ask(s->gdb, s->gate.body);
@@ -89,30 +89,30 @@ static struct rs_error *forward(struct session *s)
 
 /* ---- stops ---------------------------------------------------------------------------------- */
 
-static void tell(struct session *s)
+static void report_tasks(struct session *s)
 {
 	const char *why = rs_debugger_threads_why(&s->threads);
 
-	if (s->options->notice && (!s->told || s->known != !why))
+	if (s->options->notice && (!s->reported || s->known != !why))
 		s->options->notice(s->options->ctx, !why, why);
-	s->told = true;
+	s->reported = true;
 	s->known = !why;
 }
 
 /* Reads the state of the stopped machine. */
-static struct rs_error *state_read(struct session *s, bool look)
+static struct rs_error *state_read(struct session *s, bool search)
 {
 	struct rs_x86_regs regs;
 	struct rs_error *err = rs_gdb_registers(s->gdb, &regs);
 
 	if (err)
 		return err;
-	rs_debugger_threads_stopped(&s->threads, &regs, look);
+	rs_debugger_threads_stopped(&s->threads, &regs, search);
 	s->selected = s->threads.current;
 	s->next = 0;
 	free(s->xml);
 	s->xml = NULL;
-	tell(s);
+	report_tasks(s);
 	return NULL;
 }
 
@@ -134,7 +134,7 @@ static void why_format(struct session *s, const struct rs_gdb_stopped *stopped, 
 
 /* Reports a stop to the debugger. */
 static struct rs_error *stop_report(struct session *s, const struct rs_gdb_stopped *stopped,
-				    bool at_begin, bool look)
+				    bool at_begin, bool search)
 {
 	struct rs_error *err;
 
@@ -144,7 +144,7 @@ static struct rs_error *stop_report(struct session *s, const struct rs_gdb_stopp
 		s->open = false;
 		return NULL;
 	}
-	err = state_read(s, look);
+	err = state_read(s, search);
 	if (err)
 		return err;
 	why_format(s, stopped, at_begin);
@@ -171,7 +171,7 @@ static struct rs_error *machine_said(struct session *s)
 		s->open = false;
 	if (err || !done || !s->runs)
 		return err;
-	return stop_report(s, &stopped, at_begin, s->looks);
+	return stop_report(s, &stopped, at_begin, s->searches);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -180,8 +180,8 @@ static struct rs_error *run(struct session *s, struct rs_error *(*how)(struct rs
 {
 	s->runs = true;
 	s->goes_back = how == rs_gdb_back || how == rs_gdb_back_step;
-	/* A kernel is not looked for at each of many steps. */
-	s->looks = how == rs_gdb_continue || how == rs_gdb_back;
+	/* Does not search for a kernel at each of many steps. */
+	s->searches = how == rs_gdb_continue || how == rs_gdb_back;
 	return how(s->gdb);
 }
 
@@ -196,13 +196,14 @@ static struct rs_debugger_moves moves_of(const struct session *s)
 	};
 }
 
-/* Returns whether the processor is in the program of a task that is known. */
+/* Returns whether the processor is in the program of a known task. */
 static bool is_in_program(const struct session *s)
 {
 	return !rs_debugger_threads_why(&s->threads) && rs_debugger_is_user(&s->threads.regs);
 }
 
-/* Goes back. Where points are set, what QEMU reports is not what a debugger expects. */
+/* Goes back. If points are set, QEMU's report is not what a debugger expects, so rs_debugger_back()
+ * is used. */
 static struct rs_error *run_back(struct session *s, bool steps)
 {
 	struct rs_debugger_moves moves = moves_of(s);
@@ -217,7 +218,7 @@ static struct rs_error *run_back(struct session *s, bool steps)
 	return err ? err : stop_report(s, &moves.report, moves.at_begin, !steps);
 }
 
-/* Executes an instruction. That of a program is followed over the kernel. */
+/* Executes an instruction. A step in a program skips the kernel's code. */
 static struct rs_error *run_step(struct session *s)
 {
 	struct rs_debugger_moves moves = moves_of(s);
@@ -246,7 +247,8 @@ static struct rs_error *resume(struct session *s)
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
-/* H: the thread of the packets that follow. That of c and s is ignored: the machine runs. */
+/* Handles H, which selects the thread for later packets. Ignores the thread for c and s, since the
+ * whole machine runs. */
 static void thread_select(struct session *s)
 {
 	const char *at = s->gate.body + 2;
@@ -268,7 +270,7 @@ static void thread_select(struct session *s)
 	reply(s, "OK");
 }
 
-/* Looks up the thread that a packet names behind `from`. */
+/* Finds the thread whose number follows `from` in a packet. */
 static bool thread_named(struct session *s, const char *from, struct rs_debugger_thread *thread)
 {
 	int64_t id;
@@ -298,7 +300,7 @@ static void thread_extra(struct session *s)
 	reply(s, s->reply);
 }
 
-/* A part of the list of threads, from s->next on: "m1,2,1f", and "l" at its end. */
+/* Formats a part of the list of threads, from s->next on: "m1,2,1f", and "l" at its end. */
 static void thread_list(struct session *s)
 {
 	struct rs_debugger_thread thread;
@@ -335,7 +337,7 @@ static char *register_put(char *at, const void *value, uint32_t bytes, bool know
 	return at + bytes * (size_t)2;
 }
 
-/* Writes the registers of a waiting thread. What QEMU's target has beyond these is not known. */
+/* Writes the registers of a waiting thread. Further registers of QEMU's target are unknown. */
 static struct rs_error *registers_read(struct session *s)
 {
 	uint8_t raw[REGISTERS_MAX];
@@ -359,7 +361,7 @@ static struct rs_error *registers_read(struct session *s)
 	return NULL;
 }
 
-/* p: one register of a waiting thread. */
+/* p: replies with one register of a waiting thread. */
 static void register_read(struct session *s)
 {
 	const char *at = s->gate.body + 1;
@@ -380,7 +382,7 @@ static void register_read(struct session *s)
 	reply(s, s->reply);
 }
 
-/* m: memory of a waiting thread, up to the first byte that cannot be read. */
+/* m: replies with memory of a waiting thread, up to the first byte that cannot be read. */
 static void memory_read(struct session *s)
 {
 	uint8_t bytes[MEMORY_MAX];
@@ -396,7 +398,7 @@ static void memory_read(struct session *s)
 	reply(s, n ? s->reply : UNREADABLE);
 }
 
-/* ---- the list as a document ----------------------------------------------------------------- */
+/* ---- the list as a document ------------------------------------------------------------------ */
 
 /* Writes a text as an attribute or content of XML. */
 static void xml_text(FILE *to, const char *text)
@@ -483,7 +485,7 @@ static struct rs_error *xml_read(struct session *s)
 
 /* ---- packets -------------------------------------------------------------------------------- */
 
-/* Replies with QEMU's features but those that this code has no part in. */
+/* Replies with QEMU's features, except those that this code does not support. */
 static struct rs_error *features(struct session *s)
 {
 	struct rs_error *err = rs_gdb_ask(s->gdb, "qSupported");
@@ -501,16 +503,16 @@ static struct rs_error *features(struct session *s)
 	return NULL;
 }
 
-/* monitor info replay. */
+/* Replies to "monitor info replay". */
 static struct rs_error *replay_place(struct session *s)
 {
-	char said[512];
-	struct rs_error *err = rs_gdb_monitor(s->gdb, "info replay", said, sizeof(said));
+	char output[512];
+	struct rs_error *err = rs_gdb_monitor(s->gdb, "info replay", output, sizeof(output));
 
 	if (err)
 		return err;
 	s->reply[0] = 'O';
-	rs_hex_write(s->reply + 1, said, strlen(said));
+	rs_hex_write(s->reply + 1, output, strlen(output));
 	reply(s, s->reply);
 	reply(s, "OK");
 	return NULL;
@@ -609,7 +611,8 @@ static struct rs_error *answer(struct session *s)
 	}
 }
 
-/* Acts on a byte of the debugger. While the machine runs, only a request to stop has an effect. */
+/* Handles a byte from the debugger. While the machine runs, only a request to stop has an
+ * effect. */
 static struct rs_error *byte_handle(struct session *s, char byte)
 {
 	enum rs_gdb_verdict verdict = rs_gdb_gate_put(&s->gate, byte);
@@ -657,7 +660,7 @@ static struct rs_error *debugger_said(struct session *s)
 	return err;
 }
 
-/* Waits for either side, and handles what it says. */
+/* Waits for either side, and handles its input. */
 static struct rs_error *serve(struct session *s)
 {
 	bool pending;
@@ -668,7 +671,7 @@ static struct rs_error *serve(struct session *s)
 
 	if (ready < 0)
 		return errno == EINTR ? NULL : rs_error_errno(errno, "waiting for the debugger");
-	/* What the machine says is older than the debugger's next request. */
+	/* The machine's input is older than the debugger's next request. */
 	if (pending || (ready > 0 && both[1].revents))
 		err = machine_said(s);
 	if (!err && s->open && ready > 0 && both[0].revents)

@@ -34,8 +34,8 @@ static bool is_syscall(struct rs_debugger_threads *t, uint64_t rip)
 	       code[1] == 0x05;
 }
 
-/* Looks up where the kernel is to return to, at its first instruction: a fault or an interrupt has
- * saved that on the stack, below an optional error code (Intel SDM volume 3, 6.14). */
+/* Finds the kernel's return address at its first instruction: a fault or an interrupt has saved it
+ * on the stack, below an optional error code (Intel SDM volume 3, 6.14). */
 static bool return_find(struct rs_debugger_threads *t, const struct rs_x86_regs *before,
 			bool by_syscall, uint64_t *rip)
 {
@@ -54,8 +54,8 @@ static bool return_find(struct rs_debugger_threads *t, const struct rs_x86_regs 
 	return false;
 }
 
-/* Continues to an address in the program of a task. Sets *there to false if the machine stops
- * elsewhere, which is then the report. */
+/* Continues to an address in the program of a task. If the machine stops elsewhere, sets *there to
+ * false, and this stop is the report. */
 static struct rs_error *run_to(struct rs_debugger_moves *m, struct rs_debugger_threads *t,
 			       uint64_t rip, int64_t task, bool *there)
 {
@@ -72,7 +72,7 @@ static struct rs_error *run_to(struct rs_debugger_moves *m, struct rs_debugger_t
 		*there = t->regs.rip == rip && t->current == task && rs_debugger_is_user(&t->regs);
 		if (*there || t->regs.rip != rip || rs_debugger_points_break(m->points, rip))
 			return NULL;
-		/* Another task is there. The machine leaves the address by a step. */
+		/* Another task reached the address. The machine leaves it by a step. */
 		err = rs_debugger_move(m, rs_gdb_step, true);
 		if (err || !m->clean || m->stopped.why == RS_GDB_WATCHED)
 			return err;
@@ -80,7 +80,7 @@ static struct rs_error *run_to(struct rs_debugger_moves *m, struct rs_debugger_t
 	return err;
 }
 
-/* The same, with a breakpoint there. */
+/* The same, with a breakpoint at the address. */
 static struct rs_error *return_to(struct rs_debugger_moves *m, struct rs_debugger_threads *t,
 				  uint64_t rip, int64_t task, bool *there)
 {
@@ -120,7 +120,7 @@ struct rs_error *rs_debugger_step(struct rs_debugger_moves *m, struct rs_debugge
 
 /* ---- back ----------------------------------------------------------------------------------- */
 
-/* Sets or clears a breakpoint of our own, unless the debugger has one there. `points` keeps it. */
+/* Sets or clears a private breakpoint, unless the debugger has one there. `points` contains it. */
 static struct rs_error *own_point(struct rs_debugger_moves *m, struct rs_debugger_points *points,
 				  uint64_t rip, bool set)
 {
@@ -134,8 +134,8 @@ static struct rs_error *own_point(struct rs_debugger_moves *m, struct rs_debugge
 	return rs_gdb_point(m->gdb, RS_GDB_EXEC, rip, 1, set);
 }
 
-/* Goes back to one of two addresses in the program of a task. Sets *there to false if the machine
- * stops elsewhere, which is then the report. */
+/* Goes back to one of two addresses in the program of a task. If the machine stops elsewhere, sets
+ * *there to false, and this stop is the report. */
 static struct rs_error *back_to(struct rs_debugger_moves *m, struct rs_debugger_threads *t,
 				const uint64_t rips[2], int64_t task, bool *there)
 {

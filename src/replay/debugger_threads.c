@@ -31,7 +31,7 @@ enum {
 #define BIT(n)	       (UINT64_C(1) << (n))
 #define BITS(from, to) ((BIT((to) + 1) - 1) & ~(BIT(from) - 1))
 
-/* What src/insight/stack.h says of each register: in the kernel, and in user mode. */
+/* The registers that src/insight/stack.h provides: in the kernel, and in user mode. */
 #define KNOWN_KERNEL                                                                               \
 	(BIT(RBX) | BIT(RBP) | BIT(RSP) | BITS(R12, RIP) | BITS(CS, GS) | BIT(FS_BASE) |           \
 	 BIT(K_GS_BASE) | BIT(CR3))
@@ -53,7 +53,7 @@ void rs_debugger_threads_deinit(struct rs_debugger_threads *t)
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
-/* The idle task of a processor has its number in its name, "swapper/2". */
+/* The name of a processor's idle task ends with its number, "swapper/2". */
 static int64_t id_of(const struct rs_linux_task *task)
 {
 	const char *slash = strchr(task->comm, '/');
@@ -64,7 +64,7 @@ static int64_t id_of(const struct rs_linux_task *task)
 }
 
 void rs_debugger_threads_stopped(struct rs_debugger_threads *t, const struct rs_x86_regs *regs,
-				 bool look)
+				 bool search)
 {
 	const struct rs_linux_task *task;
 
@@ -73,9 +73,9 @@ void rs_debugger_threads_stopped(struct rs_debugger_threads *t, const struct rs_
 	t->regs = *regs;
 	rs_memory_at(&t->memory, &t->regs);
 	rs_guest_kernel_stopped(&t->guest, &t->memory, &t->regs);
-	if (look && !rs_guest_kernel_here(&t->guest)) {
+	if (search && !rs_guest_kernel_here(&t->guest)) {
 		rs_guest_kernel_deinit(&t->guest);
-		rs_guest_kernel_look(&t->guest, &t->memory, &t->regs);
+		rs_guest_kernel_find(&t->guest, &t->memory, &t->regs);
 		rs_guest_kernel_stopped(&t->guest, &t->memory, &t->regs);
 	}
 	task = rs_guest_kernel_task(&t->guest);
@@ -88,11 +88,11 @@ const char *rs_debugger_threads_why(const struct rs_debugger_threads *t)
 		return NULL;
 	if (!t->guest.kernel)
 		return t->guest.why ? rs_error_text(t->guest.why) : "no Linux kernel was found";
-	return t->guest.mapped ? "the kernel does not say which task runs here"
-			       : "the Linux kernel that was found is not mapped here";
+	return t->guest.mapped ? "the kernel has no task for this processor"
+			       : "the Linux kernel that was found is not mapped at this point";
 }
 
-/* Lists the tasks of this stop. A list that is damaged has those before the damage. */
+/* Lists the tasks of this stop. Of a damaged list, lists the tasks before the damage. */
 static void list(struct rs_debugger_threads *t)
 {
 	struct rs_linux *kernel = rs_guest_kernel_here(&t->guest);
@@ -107,7 +107,7 @@ static void list(struct rs_debugger_threads *t)
 		t->has_current |= id_of(&t->tasks.tasks[i]) == t->current;
 }
 
-/* Returns the task of a thread; NULL if there is none, or if it is the processor. */
+/* Returns the task of a thread, or NULL if there is none or the thread is the processor. */
 static const struct rs_linux_task *task_of(struct rs_debugger_threads *t, int64_t id)
 {
 	if (id >= RS_DEBUGGER_PROCESSOR)
@@ -132,7 +132,7 @@ static void describe(const struct rs_debugger_threads *t, const struct rs_linux_
 	if (!task) {
 		snprintf(thread->name, sizeof(thread->name), "CPU %" PRId64,
 			 thread->id - RS_DEBUGGER_PROCESSOR);
-		snprintf(thread->extra, sizeof(thread->extra), "its task is not known");
+		snprintf(thread->extra, sizeof(thread->extra), "its task is unknown");
 		return;
 	}
 	n = rs_utf8_escape(task->comm, strnlen(task->comm, sizeof(task->comm)), thread->name,
@@ -217,7 +217,7 @@ size_t rs_debugger_threads_read(struct rs_debugger_threads *t, int64_t id, uint6
 
 	if (!task || !kernel)
 		return 0;
-	/* A task without memory of its own runs with any page table; their kernel half is one. */
+	/* A task without own memory uses any page table: their kernel halves are equal. */
 	if (!task->cr3)
 		return gva & KERNEL_HALF ? read_part(&kernel->memory, gva, buf, bytes) : 0;
 	err = rs_linux_task_memory(kernel, task, &memory);

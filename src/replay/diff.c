@@ -13,7 +13,7 @@
 
 /* ---- descriptions ------------------------------------------------------------------------- */
 
-/* Returns whether a member describes how the guest was recorded, not its machine. */
+/* Returns whether a member describes the recording, not the machine. */
 static bool is_of_the_run(const char *name)
 {
 	static const char *const names[] = { "command", "qemu_argv", "state", "mended",
@@ -115,7 +115,7 @@ static struct rs_error *compare_logs(struct rs_diff *d)
 			     "the logs");
 }
 
-/* Copies the line of a text that contains a byte; '?' replaces what is not printable. */
+/* Copies the line of a text that contains a byte; '?' replaces bytes that are not printable. */
 static void line_at(const char *text, size_t size, uint64_t at, char line[RS_DIFF_LINE_BYTES])
 {
 	size_t begin = at < size ? at : size, n = 0;
@@ -156,8 +156,8 @@ static struct rs_error *compare_states(struct rs_diff *d, const struct rs_diff_o
 {
 	const struct rs_recording *two[2] = { &d->two[0], &d->two[1] };
 	const struct rs_parting_options how = {
-		/* The machines are equal as long as the logs are. An event's instruction may be
-		 * counted before it has completed. */
+		/* The machines are equal while the logs are. An event's instruction may be counted
+		 * before it has completed. */
 		.from = d->n_machine || !d->logs.icount ? 0 : d->logs.icount - 1,
 		.stop = o->stop,
 		.program = o->binary ? &d->program : NULL,
@@ -182,7 +182,8 @@ bool rs_diff_identical(const struct rs_diff *d)
 	       d->logs.ends[0] == d->logs.ends[1];
 }
 
-/* Returns whether events of this kind show that the guests differ, as far as both go. */
+/* Returns whether events of this kind show that the guests differ, within the length of both
+ * logs. */
 static bool guests_differ(const struct rs_diff *d, uint8_t kind)
 {
 	const struct rs_rr_kind_compared *k = &d->logs.kinds[kind];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compares two recordings: their machines, their logs and consoles, and what their replays do. */
+/* Compares two recordings: their machines, logs, consoles and replays. */
 #ifndef RS_REPLAY_DIFF_H
 #define RS_REPLAY_DIFF_H
 
@@ -36,9 +36,9 @@ struct rs_diff {
 	struct rs_rr_compared logs;
 	struct rs_diff_console console;
 	bool replayed;		  /* the states were compared */
-	struct rs_error *refused; /* why they cannot be compared; or NULL */
+	struct rs_error *refused; /* reason why they cannot be compared; or NULL */
 	struct rs_parting states;
-	struct rs_program program; /* of --binary, with its symbols; or all zero */
+	struct rs_program program; /* the program of --binary, with its symbols; or all zero */
 	struct rs_symbols *symbols;
 };
 
@@ -47,18 +47,20 @@ struct rs_diff_options {
 	const char *binary;	   /* a program of the guests, with its symbols; or NULL */
 	bool logs;		   /* compare without replays */
 	const volatile bool *stop; /* ends the replays */
-	void (*progress)(void *ctx, uint64_t same, uint64_t differs); /* parting.h; or NULL */
+	/* options of the search for the parting, parting.h; or NULL */
+	void (*progress)(void *ctx, uint64_t same, uint64_t differs);
 	void *ctx;
 };
 
-/* Compares two recordings. diff is zeroed; rs_diff_deinit() frees it, also after an error. */
+/* Compares two recordings. *diff must be all zero. The caller frees it with rs_diff_deinit(), also
+ * after an error. */
 struct rs_error *rs_diff_compare(const struct rs_diff_options *options, struct rs_diff *diff);
 void rs_diff_deinit(struct rs_diff *diff);
 
-/* Returns whether the recordings are equal, or at least the actions of their guests, up to the end
+/* Returns whether the recordings, or at least the actions of their guests, are equal up to the end
  * of the shorter one. */
 bool rs_diff_same(const struct rs_diff *diff);
-/* Returns whether their logs and consoles are equal, too, to the end. */
+/* Returns whether their logs and consoles are also equal, to the end. */
 bool rs_diff_identical(const struct rs_diff *diff);
 
 #endif

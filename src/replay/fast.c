@@ -19,7 +19,7 @@
 #define ANSWER_MS 30000	 /* a stopped machine answers at once */
 #define WORDS	  3u
 
-/* The library, as bytes. */
+/* The bytes of the library. */
 static const uint8_t library[] = {
 #ifdef HAVE_REPLAY_INSIDE
 #include "replay/inside.inc"
@@ -29,11 +29,11 @@ static const uint8_t library[] = {
 };
 
 struct rs_fast {
-	int ours[2], theirs[3]; /* orders, stops; theirs also has the library */
+	int ours[2], theirs[3]; /* sockets for orders and stops; `theirs` are the library's ends */
 	char *words[WORDS + 1];
 	char why[160];
 	bool armed;
-	struct rs_inside_said said;
+	struct rs_inside_report report;
 };
 
 const char *rs_fast_why(const struct rs_fast *f)
@@ -95,7 +95,7 @@ struct rs_error *rs_fast_create(const char *version, struct rs_fast **fast)
 		return NULL;
 	}
 	if (strncmp(version, KNOWN, strlen(KNOWN)) != 0) {
-		snprintf(f->why, sizeof(f->why), "it supports QEMU " KNOWN "x, and this is %.40s",
+		snprintf(f->why, sizeof(f->why), "it supports QEMU " KNOWN "x, but this is %.40s",
 			 version);
 		return NULL;
 	}
@@ -160,9 +160,9 @@ static bool message_receive(struct rs_fast *f, int fd)
 	if (ready <= 0)
 		return false;
 	do
-		n = recv(fd, &f->said, sizeof(f->said), 0);
+		n = recv(fd, &f->report, sizeof(f->report), 0);
 	while (n < 0 && errno == EINTR);
-	return n == sizeof(f->said) && f->said.bytes <= sizeof(f->said.raw);
+	return n == sizeof(f->report) && f->report.bytes <= sizeof(f->report.raw);
 }
 
 static bool order_send(int fd, uint32_t what, uint64_t icount)
@@ -178,21 +178,22 @@ static bool order_send(int fd, uint32_t what, uint64_t icount)
 
 void rs_fast_receive(struct rs_fast *f)
 {
-	close_theirs(f); /* so that its end is detected */
+	close_theirs(f); /* so that EOF is detected */
 	if (f->why[0])
 		return;
-	if (!message_receive(f, f->ours[0]) || f->said.what != RS_INSIDE_HELLO) {
+	if (!message_receive(f, f->ours[0]) || f->report.what != RS_INSIDE_HELLO) {
 		rs_fast_disable(f, "this QEMU does not load the library");
 		return;
 	}
-	f->said.name[RS_INSIDE_NAME_MAX - 1] = '\0';
-	if (f->said.name[0])
-		snprintf(f->why, sizeof(f->why), "this QEMU lacks the symbol %s", f->said.name);
+	f->report.name[RS_INSIDE_NAME_MAX - 1] = '\0';
+	if (f->report.name[0])
+		snprintf(f->why, sizeof(f->why), "this QEMU lacks the symbol %s", f->report.name);
 }
 
 static struct rs_fast_stop stop_of(const struct rs_fast *f)
 {
-	return (struct rs_fast_stop){ f->said.icount, f->said.raw, f->said.bytes };
+	return (struct rs_fast_stop){ f->report.icount, f->report.tsc, f->report.raw,
+				      f->report.bytes };
 }
 
 /* Sends an order and receives its answer. Returns false, and disables the fast path, on failure. */
@@ -202,16 +203,16 @@ static bool order(struct rs_fast *f, uint32_t what, uint64_t icount)
 		rs_fast_disable(f, "its library does not answer");
 		return false;
 	}
-	if (f->said.what == RS_INSIDE_DONE)
+	if (f->report.what == RS_INSIDE_DONE)
 		return true;
-	f->said.name[RS_INSIDE_NAME_MAX - 1] = '\0';
-	snprintf(f->why, sizeof(f->why), "%s of this QEMU is not as expected", f->said.name);
+	f->report.name[RS_INSIDE_NAME_MAX - 1] = '\0';
+	snprintf(f->why, sizeof(f->why), "%s of this QEMU is not as expected", f->report.name);
 	return false;
 }
 
 bool rs_fast_arm(struct rs_fast *f, uint64_t icount, struct rs_fast_stop *stop)
 {
-	if (f->why[0] || !order(f, RS_INSIDE_ARM, icount) || f->said.icount >= icount)
+	if (f->why[0] || !order(f, RS_INSIDE_ARM, icount) || f->report.icount >= icount)
 		return false;
 	f->armed = true;
 	*stop = stop_of(f);
@@ -225,6 +226,15 @@ void rs_fast_disarm(struct rs_fast *f)
 	f->armed = false;
 }
 
+bool rs_fast_poll(struct rs_fast *f, struct rs_fast_stop *stop)
+{
+	f->armed = false;
+	if (f->why[0] || !order(f, RS_INSIDE_FREE, 0))
+		return false;
+	*stop = stop_of(f);
+	return true;
+}
+
 int rs_fast_fd(const struct rs_fast *f)
 {
 	return f->armed ? f->ours[1] : -1;
@@ -232,7 +242,7 @@ int rs_fast_fd(const struct rs_fast *f)
 
 bool rs_fast_stopped(struct rs_fast *f, struct rs_fast_stop *stop)
 {
-	if (!message_receive(f, f->ours[1]) || f->said.what != RS_INSIDE_STANDS) {
+	if (!message_receive(f, f->ours[1]) || f->report.what != RS_INSIDE_STANDS) {
 		f->armed = false;
 		rs_fast_disable(f, "its library has ended");
 		return false;
@@ -245,7 +255,7 @@ static struct rs_error *answer(struct rs_fast *f, uint32_t what, uint64_t icount
 {
 	return order_send(f->ours[1], what, icount)
 		       ? NULL
-		       : rs_error_create(RS_FAILED, "QEMU has gone while the machine stood still");
+		       : rs_error_create(RS_FAILED, "QEMU ended while the machine was stopped");
 }
 
 struct rs_error *rs_fast_continue(struct rs_fast *f, uint64_t icount)

@@ -14,11 +14,12 @@
 
 #include "base/now.h"
 
-#define PACKET_MAX 16384u /* of an answer: `g` has about 1,200 digits; QEMU's own limit is 4096 */
-#define READ_MAX   2048u  /* the most that QEMU returns for one `m` */
-#define ANSWER_MS  30000  /* a stopped machine answers at once */
-#define UNASKED_MS 100	  /* for unsolicited packets; later ones are skipped */
-#define TRIES	   8	  /* packets with a wrong checksum in a row */
+/* size of an answer: `g` has about 1,200 digits; QEMU's own limit is 4096 */
+#define PACKET_MAX 16384u
+#define READ_MAX   2048u /* QEMU's limit for one `m` */
+#define ANSWER_MS  30000 /* a stopped machine answers at once */
+#define UNASKED_MS 100	 /* for unsolicited packets; later ones are skipped */
+#define TRIES	   8	 /* limit of successive packets with a wrong checksum */
 
 struct rs_gdb {
 	int fd;
@@ -34,9 +35,9 @@ struct rs_gdb {
 
 /* ---- bytes ---------------------------------------------------------------------------------- */
 
-static struct rs_error *gone(void)
+static struct rs_error *error_closed(void)
 {
-	return rs_error_create(RS_ABSENT, "QEMU's GDB stub has closed the connection");
+	return rs_error_create(RS_ABSENT, "QEMU's GDB stub closed the connection");
 }
 
 static struct rs_error *send_all(struct rs_gdb *gdb, const char *bytes, size_t n)
@@ -48,7 +49,7 @@ static struct rs_error *send_all(struct rs_gdb *gdb, const char *bytes, size_t n
 			continue;
 		if (sent < 0)
 			return errno == EPIPE || errno == ECONNRESET
-				       ? gone()
+				       ? error_closed()
 				       : rs_error_errno(errno, "writing to QEMU's GDB stub");
 		bytes += sent;
 		n -= (size_t)sent;
@@ -80,7 +81,7 @@ static struct rs_error *byte_by(struct rs_gdb *gdb, int64_t deadline, uint8_t *b
 		if (n < 0 && errno != ECONNRESET)
 			return rs_error_errno(errno, "reading from QEMU's GDB stub");
 		if (n <= 0)
-			return gone();
+			return error_closed();
 		gdb->at = 0;
 		gdb->n = (uint32_t)n;
 	}
@@ -137,12 +138,12 @@ static struct rs_error *receive(struct rs_gdb *gdb, int timeout_ms, bool *got)
 		uint8_t byte = 0;
 		struct rs_error *err;
 
-		do { /* skips acknowledgements, and all else outside packets */
+		do { /* skips acknowledgements and other bytes outside packets */
 			err = byte_by(gdb, deadline, &byte, got);
 			if (err || !*got)
 				return err;
 		} while (byte != '$');
-		/* Once a packet has begun, the rest follows soon. */
+		/* After the start of a packet, the rest follows soon. */
 		err = packet_rest(gdb, rs_now_ms() + ANSWER_MS, &good, got);
 		if (!err && !*got)
 			err = rs_error_create(RS_DAMAGED,
@@ -152,7 +153,7 @@ static struct rs_error *receive(struct rs_gdb *gdb, int timeout_ms, bool *got)
 		gdb->owes = good;
 		if (good)
 			return NULL;
-		if (gdb->more_sent) /* it would repeat the last packet, not this one */
+		if (gdb->more_sent) /* the stub would repeat the last packet, not this one */
 			break;
 		err = send_all(gdb, "-", 1);
 		if (err)
@@ -212,11 +213,11 @@ static struct rs_error *answer(struct rs_gdb *gdb, bool stops)
 	/* The machine ended during the request: it was stopped, and had been ordered to shut down
 	 * before. */
 	if (!err && (gdb->packet[0] == 'W' || gdb->packet[0] == 'X'))
-		err = gone();
+		err = error_closed();
 	return err;
 }
 
-static struct rs_error *ask(struct rs_gdb *gdb, const char *text)
+static struct rs_error *request(struct rs_gdb *gdb, const char *text)
 {
 	struct rs_error *err = post(gdb, text);
 
@@ -225,7 +226,7 @@ static struct rs_error *ask(struct rs_gdb *gdb, const char *text)
 
 static struct rs_error *ask_ok(struct rs_gdb *gdb, const char *text)
 {
-	struct rs_error *err = ask(gdb, text);
+	struct rs_error *err = request(gdb, text);
 
 	if (!err && strcmp(gdb->packet, "OK") != 0)
 		err = rs_error_create(RS_FAILED, "QEMU's GDB stub answers '%.20s' to '%.20s'",
@@ -260,7 +261,7 @@ struct rs_error *rs_gdb_adopt(int fd, struct rs_gdb **gdb)
 	}
 	made->fd = fd;
 	/* A running machine stops, which the stub reports before it answers "?". */
-	err = ask(made, "?");
+	err = request(made, "?");
 	for (bool got = true; !err && got;)
 		err = receive(made, UNASKED_MS, &got);
 	if (err) {
@@ -294,33 +295,34 @@ static struct rs_error *add_monitor(struct rs_gdb *gdb, const char *command)
 	return add(gdb, text);
 }
 
-static struct rs_error *monitor_answer(struct rs_gdb *gdb, const char *command, char *said,
+static struct rs_error *monitor_answer(struct rs_gdb *gdb, const char *command, char *output,
 				       size_t size)
 {
 	struct rs_error *err = answer(gdb, false);
 	size_t used = 0, n;
 	bool got = true;
 
-	said[0] = '\0';
+	output[0] = '\0';
 	while (!err && gdb->packet[0] == 'O' && strcmp(gdb->packet, "OK") != 0) {
-		if (!unhex(gdb->packet + 1, gdb->len - 1, (uint8_t *)said + used, size - 1 - used,
+		if (!unhex(gdb->packet + 1, gdb->len - 1, (uint8_t *)output + used, size - 1 - used,
 			   &n))
-			return rs_error_create(RS_DAMAGED, "QEMU's monitor says no digits");
+			return rs_error_create(RS_DAMAGED,
+					       "QEMU's monitor sent no hexadecimal digits");
 		used += n;
-		said[used] = '\0';
+		output[used] = '\0';
 		err = receive(gdb, ANSWER_MS, &got);
 		if (!err && !got)
 			err = rs_error_create(RS_FAILED, "QEMU's monitor does not end");
 	}
 	if (!err && strcmp(gdb->packet, "OK") != 0)
-		err = rs_error_create(RS_FAILED, "QEMU's monitor refuses '%s': %.40s", command,
+		err = rs_error_create(RS_FAILED, "QEMU's monitor rejects '%s': %.40s", command,
 				      gdb->packet);
 	return err;
 }
 
-/* Runs a monitor command, and sends the packet `behind`, if not NULL, in the same write. */
+/* Runs a monitor command, and sends the packet `behind`, unless NULL, in the same write. */
 static struct rs_error *monitor_with(struct rs_gdb *gdb, const char *command, const char *behind,
-				     char *said, size_t size)
+				     char *output, size_t size)
 {
 	struct rs_error *err = add_monitor(gdb, command);
 
@@ -330,22 +332,22 @@ static struct rs_error *monitor_with(struct rs_gdb *gdb, const char *command, co
 		err = flush(gdb);
 	gdb->more_sent = behind;
 	if (!err)
-		err = monitor_answer(gdb, command, said, size);
+		err = monitor_answer(gdb, command, output, size);
 	gdb->more_sent = false;
 	if (behind)
-		gdb->owes = false; /* the packet behind served as the acknowledgement */
+		gdb->owes = false; /* the packet `behind` served as the acknowledgement */
 	return err;
 }
 
-struct rs_error *rs_gdb_monitor(struct rs_gdb *gdb, const char *command, char *said, size_t size)
+struct rs_error *rs_gdb_monitor(struct rs_gdb *gdb, const char *command, char *output, size_t size)
 {
-	return monitor_with(gdb, command, NULL, said, size);
+	return monitor_with(gdb, command, NULL, output, size);
 }
 
-struct rs_error *rs_gdb_monitor_continue(struct rs_gdb *gdb, const char *command, char *said,
+struct rs_error *rs_gdb_monitor_continue(struct rs_gdb *gdb, const char *command, char *output,
 					 size_t size)
 {
-	return monitor_with(gdb, command, "c", said, size);
+	return monitor_with(gdb, command, "c", output, size);
 }
 
 /* Parses the answer to a `g`. */
@@ -353,20 +355,21 @@ static struct rs_error *registers_answer(struct rs_gdb *gdb, void *raw, size_t s
 {
 	if (unhex(gdb->packet, gdb->len, raw, size, bytes) && *bytes)
 		return NULL;
-	return rs_error_create(RS_FAILED, "QEMU's GDB stub gives no registers: %.20s", gdb->packet);
+	return rs_error_create(RS_FAILED, "QEMU's GDB stub returns no registers: %.20s",
+			       gdb->packet);
 }
 
 struct rs_error *rs_gdb_registers_raw(struct rs_gdb *gdb, void *raw, size_t size, size_t *bytes)
 {
-	struct rs_error *err = ask(gdb, "g");
+	struct rs_error *err = request(gdb, "g");
 
 	return err ? err : registers_answer(gdb, raw, size, bytes);
 }
 
-struct rs_error *rs_gdb_monitor_registers(struct rs_gdb *gdb, const char *command, char *said,
-					  size_t said_size, void *raw, size_t size, size_t *bytes)
+struct rs_error *rs_gdb_monitor_registers(struct rs_gdb *gdb, const char *command, char *output,
+					  size_t output_size, void *raw, size_t size, size_t *bytes)
 {
-	struct rs_error *err = monitor_with(gdb, command, "g", said, said_size);
+	struct rs_error *err = monitor_with(gdb, command, "g", output, output_size);
 
 	if (!err)
 		err = answer(gdb, false);
@@ -389,7 +392,7 @@ struct rs_error *rs_x86_regs_parse(const void *raw, size_t bytes, struct rs_x86_
 	for (uint32_t i = 0; i < sizeof(widths); i++) {
 		if (at + widths[i] > bytes)
 			return rs_error_create(RS_DAMAGED,
-					       "QEMU gives %zu bytes of registers: this is no "
+					       "QEMU returns %zu bytes of registers: this is not "
 					       "x86-64 machine",
 					       bytes);
 		memcpy(rs_x86_reg_place(regs, i, &width), (const uint8_t *)raw + at, widths[i]);
@@ -417,7 +420,7 @@ struct rs_error *rs_gdb_read(struct rs_gdb *gdb, uint64_t gva, void *buf, size_t
 		char text[64];
 
 		snprintf(text, sizeof(text), "m%" PRIx64 ",%zx", gva, part);
-		err = ask(gdb, text);
+		err = request(gdb, text);
 		if (err)
 			return err;
 		if (!unhex(gdb->packet, gdb->len, to, part, &n) || n != part)
@@ -480,7 +483,7 @@ struct rs_error *rs_gdb_interrupt(struct rs_gdb *gdb)
 
 struct rs_error *rs_gdb_ask(struct rs_gdb *gdb, const char *packet)
 {
-	return ask(gdb, packet);
+	return request(gdb, packet);
 }
 
 struct rs_error *rs_gdb_order(struct rs_gdb *gdb, const char *packet)
@@ -538,7 +541,7 @@ struct rs_error *rs_gdb_wait(struct rs_gdb *gdb, int timeout_ms, bool *done,
 	struct rs_error *err = receive(gdb, timeout_ms, done);
 
 	*stopped = (struct rs_gdb_stopped){ .why = RS_GDB_STOPPED };
-	if (err && rs_error_code(err) == RS_ABSENT) { /* it may close without a report, too */
+	if (err && rs_error_code(err) == RS_ABSENT) { /* it may close without a report */
 		rs_error_free(err);
 		stopped->why = RS_GDB_ENDED;
 		*done = true;

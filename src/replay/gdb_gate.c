@@ -18,7 +18,7 @@
 struct rule {
 	const char *text;
 	enum rs_gdb_kind kind;
-	bool whole; /* the packet is this text; otherwise it begins with it */
+	bool whole; /* the packet equals this text; otherwise it begins with it */
 };
 static const struct rule allowed[] = {
 	{ "?", RS_GDB_WHY, true },
@@ -102,7 +102,7 @@ static enum rs_gdb_verdict first_byte(struct rs_gdb_gate *gate, char byte)
 	}
 }
 
-/* Returns whether QEMU's stub takes the text as it is: it has no escape and no run length. */
+/* Returns whether QEMU's stub reads the text literally: it has no escape and no run length. */
 static bool is_plain(const char *body, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
@@ -141,7 +141,7 @@ enum rs_gdb_verdict rs_gdb_gate_put(struct rs_gdb_gate *gate, char byte)
 		gate->sums = byte == '#' ? 2 : 0;
 		return RS_GDB_MORE;
 	}
-	/* If a stub finds another byte here, it does not end the packet here. */
+	/* A stub that finds another byte here does not end the packet here. */
 	if (digit(byte) < 0)
 		return RS_GDB_FOREIGN;
 	return --gate->sums ? RS_GDB_MORE : packet_decide(gate);
@@ -187,7 +187,7 @@ bool rs_gdb_range_parse(const char *text, uint64_t *from, uint64_t *bytes)
 	       rs_gdb_number_parse(&text, bytes) && !*text;
 }
 
-/* Parses one action, ";s", ";C05" or ";c:1f", and moves *text behind it. */
+/* Parses one action, ";s", ";C05" or ";c:1f", and moves *text past it. */
 static bool one_action(const char **text, bool *steps, int64_t *thread)
 {
 	const char *at = *text;

@@ -7,9 +7,9 @@
  *	debugger ── bytes ──> gate ──┬── allowed: its kind, its text ──> debugger_session.c
  *	                             └── not: the empty reply, which means unsupported
  *
- * A packet is printable ASCII without the protocol's escapes, so that QEMU's stub reads it as this
- * code does. Bytes that are no packet, such as a request in HTTP from a browser, end the session.
- * The gate does no input or output and allocates nothing. One thread.
+ * A packet is printable ASCII without the protocol's escapes, so that QEMU's stub reads it like
+ * this code. Bytes that are not a packet, such as a browser's HTTP request, end the session. The
+ * gate does no input or output and allocates nothing. Only one thread may call.
  */
 #ifndef RS_REPLAY_GDB_GATE_H
 #define RS_REPLAY_GDB_GATE_H
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 /* The size of a packet with its '$', '#' and checksum. QEMU's stub accepts 4096 bytes between
- * those. */
+ * them. */
 #define RS_GDB_PACKET_MAX 4100u
 
 enum rs_gdb_verdict {
@@ -34,15 +34,15 @@ enum rs_gdb_verdict {
 
 /* What an allowed packet requests. */
 enum rs_gdb_kind {
-	RS_GDB_FORWARD,	     /* QEMU's stub answers the packet as it is */
-	RS_GDB_POINT_SET,    /* Z, z: the same, and the points are kept */
+	RS_GDB_FORWARD,	     /* QEMU's stub answers the packet unchanged */
+	RS_GDB_POINT_SET,    /* Z, z: the same; the points are also recorded */
 	RS_GDB_PHYSICAL,     /* Qqemu.PhyMemMode: the same; memory is read by physical address */
 	RS_GDB_WHY,	     /* ?: the last stop */
 	RS_GDB_REGISTERS,    /* g */
 	RS_GDB_REGISTER,     /* p */
 	RS_GDB_MEMORY,	     /* m */
 	RS_GDB_CHANGE,	     /* G, P, M */
-	RS_GDB_SELECT,	     /* H: the thread that the following packets refer to */
+	RS_GDB_SELECT,	     /* H: the thread to which later packets refer */
 	RS_GDB_ALIVE,	     /* T */
 	RS_GDB_CURRENT,	     /* qC */
 	RS_GDB_LIST,	     /* qfThreadInfo */
@@ -65,7 +65,7 @@ struct rs_gdb_gate {
 	size_t used;
 	uint8_t sums; /* missing digits of the checksum */
 	bool done;    /* the next byte begins another */
-	/* With RS_GDB_PACKET, until the next call: the text behind '$', ends with NUL. */
+	/* With RS_GDB_PACKET, until the next call: the text after '$', which ends with NUL. */
 	const char *body;
 	enum rs_gdb_kind kind;
 };
@@ -79,17 +79,18 @@ enum rs_gdb_verdict rs_gdb_gate_put(struct rs_gdb_gate *gate, char byte);
 #define RS_GDB_THREAD_ALL INT64_C(-1)
 #define RS_GDB_THREAD_ANY INT64_C(0)
 
-/* Parse a number, or a thread, in hexadecimal digits, and move *text behind it. Return false if
- * there is none, or if it is too great. */
+/* Parse a number, or a thread, in hexadecimal digits, and move *text past it. Return false if there
+ * is none, or if it is too large. */
 bool rs_gdb_number_parse(const char **text, uint64_t *value);
 bool rs_gdb_thread_parse(const char **text, int64_t *thread);
 
-/* Parses two numbers "FROM,BYTES", of which nothing may follow. */
+/* Parses two numbers "FROM,BYTES". Nothing may follow them. */
 bool rs_gdb_range_parse(const char *text, uint64_t *from, uint64_t *bytes);
 
-/* What the processor, which runs the thread `current`, does by the actions of a vCont packet. */
+/* Returns the effect of a vCont packet's actions on the processor, which runs the thread
+ * `current`. */
 enum rs_gdb_action {
-	RS_GDB_ACTION_NONE,	/* no valid actions, or none that the machine can do */
+	RS_GDB_ACTION_NONE,	/* no valid actions, or actions that the machine does not support */
 	RS_GDB_ACTION_CONTINUE, /* all threads continue */
 	RS_GDB_ACTION_STEP,	/* the current thread executes an instruction */
 };

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define QUIET_MS  200  /* pending answers arrive within this time */
-#define ANSWER_MS 5000 /* for a busy machine */
+#define ANSWER_MS 5000 /* timeout for a busy machine */
 
 static void text_send(int gdb, const char *text)
 {
@@ -26,28 +26,28 @@ static void text_send(int gdb, const char *text)
 static bool text_receive(int gdb, const char *words, int wait_ms)
 {
 	struct pollfd wait = { .fd = gdb, .events = POLLIN };
-	char heard[1024] = "";
+	char input[1024] = "";
 	size_t used = 0;
 
 	while (poll(&wait, 1, wait_ms) > 0) {
 		ssize_t n;
 
-		if (used > sizeof(heard) / 2) { /* keeps only the end */
-			memmove(heard, heard + used - 64, 64);
+		if (used > sizeof(input) / 2) { /* keeps only the end of the input */
+			memmove(input, input + used - 64, 64);
 			used = 64;
 		}
-		n = read(gdb, heard + used, sizeof(heard) - 1 - used);
+		n = read(gdb, input + used, sizeof(input) - 1 - used);
 		if (n <= 0)
 			_exit(1);
 		used += (size_t)n;
-		heard[used] = '\0';
-		if (words && strstr(heard, words))
+		input[used] = '\0';
+		if (words && strstr(input, words))
 			return true;
 	}
 	return false;
 }
 
-/* Continues the machine, at whatever point the exchange with QEMU was: stops it, and reads all
+/* Continues the machine, wherever the exchange with QEMU was interrupted: stops it, and reads all
  * pending answers; restores virtual addresses, removes points, and detaches ("D"). */
 static void machine_release(int gdb)
 {
@@ -112,7 +112,7 @@ void rs_guard_dismiss(struct rs_guard *guard)
 {
 	if (!guard->pid)
 		return;
-	if (write(guard->pipe, "", 1) == 1) /* otherwise it has ended */
+	if (write(guard->pipe, "", 1) == 1) /* if not, the machine has ended */
 		waitpid(guard->pid, NULL, 0);
 	close(guard->pipe);
 	*guard = (struct rs_guard){ 0 };

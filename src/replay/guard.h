@@ -8,7 +8,7 @@
  *	pipe      same channel
  *	 └── guard ─┘				the pipe ends: removes points, continues the machine
  *
- * The guard has its own session, and only these two descriptors.
+ * The guard runs in its own session, and has only these two descriptors.
  */
 #ifndef RS_REPLAY_GUARD_H
 #define RS_REPLAY_GUARD_H
@@ -23,7 +23,7 @@ struct rs_guard {
 
 /* Starts the guard. gdb is the connected channel. */
 struct rs_error *rs_guard_start(struct rs_guard *guard, int gdb);
-/* Ends the guard: the machine runs, or has ended. guard may be zeroed. */
+/* Ends the guard. The machine must run, or have ended. *guard may be all zero. */
 void rs_guard_dismiss(struct rs_guard *guard);
 
 #endif

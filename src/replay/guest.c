@@ -21,7 +21,7 @@
 
 #define MEMORY_MIB   256
 #define SHIFT	     1
-#define KERNEL_NEEDS (96u << 20) /* of RAM, beside an initramfs and its unpacked files */
+#define KERNEL_NEEDS (96u << 20) /* RAM needed beside an initramfs and its unpacked files */
 
 /* ---- options and QEMU's arguments --------------------------------------------------------- */
 
@@ -36,8 +36,8 @@ static struct rs_error *merge_word(const char **own, const char *words, const ch
 	return NULL;
 }
 
-/* Returns whether the machine's firmware boots its disk: if QEMU's arguments describe the machine,
- * a kernel that neither they nor --kernel name is not added. */
+/* Returns whether the machine's firmware boots its disk. If QEMU's arguments describe the machine,
+ * no kernel is added unless they or --kernel name one. */
 static bool boots_firmware(const struct rs_replay_guest *g)
 {
 	return g->n_words && !g->kernel;
@@ -56,12 +56,12 @@ static struct rs_error *check_firmware(const struct rs_replay_guest *g)
 		return NULL;
 	if (with)
 		return rs_error_create(RS_USAGE,
-				       "%s is for a kernel, and QEMU's arguments behind -- name "
+				       "%s is for a kernel, but QEMU's arguments after -- name "
 				       "none: add -kernel FILE",
 				       with);
 	if (!g->disk)
 		return rs_error_create(RS_USAGE,
-				       "QEMU's arguments behind -- name nothing to boot: add "
+				       "QEMU's arguments after -- name nothing to boot: add "
 				       "-kernel FILE, or -hda IMAGE that the firmware boots");
 	return NULL;
 }
@@ -84,13 +84,12 @@ static struct rs_error *merge_words(struct rs_replay_guest *g)
 	if (!err && g->memory_mib && q->memory_mib)
 		err = rs_error_create(RS_USAGE, "--memory is given twice, in QEMU's arguments too");
 	if (!err && g->programs && q->initrd)
-		err = rs_error_create(RS_USAGE,
-				      "--guest-dir makes an initramfs: leave out -initrd");
+		err = rs_error_create(RS_USAGE, "--guest-dir creates an initramfs: omit -initrd");
 	if (!err)
 		err = check_firmware(g);
 	if (!err && g->disk && g->keeps_no_disk)
 		err = rs_error_create(RS_USAGE,
-				      "a guest with a disk cannot be kept: leave the disk out");
+				      "a guest with a disk cannot be kept: omit the disk");
 	if (!err && !g->memory_mib)
 		g->memory_mib = q->memory_mib ? q->memory_mib : MEMORY_MIB;
 	g->cpu = q->cpu;
@@ -139,7 +138,7 @@ static struct rs_error *copy(const char *source, const struct rs_folder *folder,
 	return err;
 }
 
-/* Packs the folder of programs as initramfs. */
+/* Packs the folder of programs as an initramfs. */
 static struct rs_error *pack(struct rs_replay_guest *a, int fd)
 {
 	struct rs_error *err = rs_initramfs_write(a->programs, a->exec, fd, &a->packed);
@@ -148,12 +147,12 @@ static struct rs_error *pack(struct rs_replay_guest *a, int fd)
 	if (err || needs <= a->memory_mib << 20)
 		return err;
 	return rs_error_create(RS_USAGE,
-			       "%s makes an initramfs of %" PRIu64
+			       "%s becomes an initramfs of %" PRIu64
 			       " MiB: give the guest --memory %" PRIu64,
 			       a->programs, a->packed.bytes >> 20, (needs >> 20) + 1);
 }
 
-/* Packs the initramfs before the recording's folder is made, so that its errors come first. */
+/* Packs the initramfs before the recording's folder is created, so that its errors come first. */
 static struct rs_error *pack_first(struct rs_replay_guest *a, int *fd)
 {
 	struct stat st;
@@ -173,8 +172,7 @@ static struct rs_error *readable(const char *path)
 	return path && access(path, R_OK) ? rs_error_errno(errno, "%s", path) : NULL;
 }
 
-/* Looks up the kernel to copy: that of --kernel, or the newest of this machine. *path is NULL if
- * the firmware boots the disk; the caller frees it. */
+/* Finds the kernel to copy: that of --kernel, or the newest of this machine. */
 static struct rs_error *find_kernel(const struct rs_replay_guest *a, char **path)
 {
 	struct rs_error *err = NULL;
@@ -219,7 +217,7 @@ static struct rs_error *copy_guest(struct rs_replay_guest *a, struct rs_folder *
 
 /* ---- the description ---------------------------------------------------------------------- */
 
-/* Returns the host's date, at which the guest's clock starts, or NULL without memory. */
+/* Returns the host's date, at which the guest's clock starts, or NULL if there is no memory. */
 static char *date_now(void)
 {
 	time_t now = time(NULL);
@@ -277,7 +275,7 @@ static struct rs_error *begin_with(const struct rs_replay_guest *a, struct rs_re
 		made->cpu = from.cpu;
 		made->date = from.date;
 		made->append = from.append;
-		from.cpu = from.date = from.append = NULL; /* owned by made */
+		from.cpu = from.date = from.append = NULL; /* `made` owns it */
 	}
 	rs_recording_deinit(&from);
 	return err;

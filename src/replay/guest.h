@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest of a recording or a snapshot: the parts of its machine, and its folder, into which they
- * are copied.
+ * Creates the guest of a recording or a snapshot: copies the parts of its machine into its folder.
  */
 #ifndef RS_REPLAY_GUEST_H
 #define RS_REPLAY_GUEST_H
@@ -16,11 +15,12 @@
 
 struct rs_replay_guest {
 	const char *directory, *kernel, *initrd, *append;
-	const char *programs, *exec; /* a folder, and the command of it that the guest runs */
+	/* a folder of programs, and the command in it that the guest runs */
+	const char *programs, *exec;
 	const char *disk, *cpu;
 	const char *date;	    /* start of its clock; NULL: the host's date */
-	const char *snapshot;	    /* begin with this one, and with its machine; or NULL */
-	uint64_t memory_mib, shift; /* 0, UINT64_MAX: the default */
+	const char *snapshot;	    /* snapshot with which to begin, with its machine; or NULL */
+	uint64_t memory_mib, shift; /* 0 and UINT64_MAX: the default */
 	char **words;		    /* QEMU's arguments */
 	int n_words;
 	bool keeps_no_disk; /* a guest with a disk is refused */
@@ -29,13 +29,13 @@ struct rs_replay_guest {
 	struct rs_initramfs packed; /* the initramfs of `programs` */
 };
 
-/* Creates the folder with the guest's files and its description, and locks it. made is zeroed
- * except for `command`. */
+/* Creates the folder with the guest's files and its description, and locks it. *made must be all
+ * zero except for `command`. */
 struct rs_error *rs_replay_guest_make(struct rs_replay_guest *guest, struct rs_recording *made);
 void rs_replay_guest_deinit(struct rs_replay_guest *guest);
 
-/* Creates the file of the guest's console in its folder, and opens it twice: for QEMU to write, and
- * for this process to read. */
+/* Creates the file of the guest's console in its folder, and opens it twice: for writing by QEMU,
+ * and for reading by this process. */
 struct rs_error *rs_replay_guest_console(const struct rs_recording *made, int *to, int *from);
 
 #endif

@@ -11,7 +11,7 @@ void rs_guest_kernel_deinit(struct rs_guest_kernel *g)
 	*g = (struct rs_guest_kernel){ 0 };
 }
 
-bool rs_guest_kernel_look(struct rs_guest_kernel *g, const struct rs_memory *memory,
+bool rs_guest_kernel_find(struct rs_guest_kernel *g, const struct rs_memory *memory,
 			  const struct rs_x86_regs *regs)
 {
 	const struct rs_linux_vcpu vcpu = { .regs = *regs };
@@ -26,7 +26,7 @@ void rs_guest_kernel_stopped(struct rs_guest_kernel *g, const struct rs_memory *
 {
 	g->memory = memory;
 	g->regs = regs;
-	g->asked = g->known = g->mapped = false;
+	g->is_read = g->known = g->mapped = false;
 }
 
 struct rs_linux *rs_guest_kernel_here(struct rs_guest_kernel *g)
@@ -38,11 +38,12 @@ struct rs_linux *rs_guest_kernel_here(struct rs_guest_kernel *g)
 	return g->mapped ? g->kernel : NULL;
 }
 
-/* Returns whether the task at an address is the one that was read last, and reads its name. */
+/* Returns whether the task at an address is the one that was read last and still has the same
+ * memory, which execve() replaces. Reads its name. */
 static struct rs_error *is_last(struct rs_guest_kernel *g, uint64_t address, bool *same)
 {
 	const struct rs_btf_member *comm = &g->kernel->fields.fields[RS_FIELD_TASK_COMM].member;
-	uint64_t pid = 0, tgid = 0;
+	uint64_t pid = 0, tgid = 0, mm = 0;
 	char name[RS_TASK_COMM_BYTES];
 	struct rs_error *err;
 
@@ -53,9 +54,11 @@ static struct rs_error *is_last(struct rs_guest_kernel *g, uint64_t address, boo
 	if (!err)
 		err = rs_linux_read(g->kernel, address, RS_FIELD_TASK_TGID, &tgid);
 	if (!err)
+		err = rs_linux_read(g->kernel, address, RS_FIELD_TASK_MM, &mm);
+	if (!err)
 		err = rs_linux_bytes(g->kernel, address + comm->offset, name, sizeof(name));
-	if (err || (int32_t)pid != g->task.pid || (int32_t)tgid != g->task.tgid ||
-	    !memchr(name, '\0', sizeof(name)))
+	if (err || mm != g->task.mm || (int32_t)pid != g->task.pid ||
+	    (int32_t)tgid != g->task.tgid || !memchr(name, '\0', sizeof(name)))
 		return err;
 	memcpy(g->task.comm, name, sizeof(name));
 	*same = true;
@@ -101,11 +104,11 @@ const struct rs_linux_task *rs_guest_kernel_task(struct rs_guest_kernel *g)
 {
 	struct rs_error *err;
 
-	if (!g->asked && rs_guest_kernel_here(g)) {
+	if (!g->is_read && rs_guest_kernel_here(g)) {
 		err = read_task(g);
 		g->known = !err;
 		rs_error_free(err);
 	}
-	g->asked = true;
+	g->is_read = true;
 	return g->known ? &g->task : NULL;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Linux kernel of a guest at the stops of its machine: which task runs there. The kernel is
- * looked for once, before the program's probes are made, since probes and types have its names; its
- * tables (symbols, layouts) stay, and are those of each later stop.
+ * The Linux kernel of a guest at the stops of its machine, and the task that runs. The kernel is
+ * searched for once, before the program's probes are created, since probes and types use its names.
+ * Its tables (symbols, layouts) remain valid at each later stop.
  *
- * A task is read once for each stop at which it is asked for. It is checked against other
- * structures (insight/task.h) when it is another one than at the last such stop, or has another
- * number; the name is read each time.
+ * A task is read at most once for each stop. It is checked against other structures
+ * (insight/task.h) if it differs from the task of the last such stop, or has another number. Its
+ * name is read each time.
  */
 #ifndef RS_REPLAY_GUEST_KERNEL_H
 #define RS_REPLAY_GUEST_KERNEL_H
@@ -14,35 +14,36 @@
 #include "insight/task.h"
 
 struct rs_guest_kernel {
-	struct rs_linux *kernel; /* NULL: it was not looked for, or not found */
+	struct rs_linux *kernel; /* NULL: no search, or not found */
 	struct rs_error *why;	 /* why it was not found */
-	/* Of the present stop. */
+	/* State of the present stop. */
 	const struct rs_memory *memory;
 	const struct rs_x86_regs *regs;
-	bool asked, known, mapped;
-	struct rs_linux_task task; /* the last one that was believed */
+	bool is_read, known, mapped;
+	struct rs_linux_task task; /* the last task that was accepted */
 };
 
-void rs_guest_kernel_deinit(struct rs_guest_kernel *guest); /* also a zeroed one */
+void rs_guest_kernel_deinit(struct rs_guest_kernel *guest); /* accepts all zero */
 
-/* Looks for the kernel in a stopped machine. Returns whether it is found; if not, ->why says why
- * not. */
-bool rs_guest_kernel_look(struct rs_guest_kernel *guest, const struct rs_memory *memory,
+/* Searches for the kernel in a stopped machine. Returns whether it was found; if not, sets
+ * ->why. */
+bool rs_guest_kernel_find(struct rs_guest_kernel *guest, const struct rs_memory *memory,
 			  const struct rs_x86_regs *regs);
 
-/* Goes on to another stop. Both outlive the stop. */
+/* Moves to another stop. Both arguments must outlive the stop. */
 void rs_guest_kernel_stopped(struct rs_guest_kernel *guest, const struct rs_memory *memory,
 			     const struct rs_x86_regs *regs);
 
-/* Returns the kernel, to read at the present stop; NULL if it is not known or not yet mapped. */
+/* Returns the kernel, for reads at the present stop; NULL if it is unknown or not mapped yet. */
 struct rs_linux *rs_guest_kernel_here(struct rs_guest_kernel *guest);
 
-/* Returns whether the processor's own area names the task at this address as the one that runs. Of
- * a task that has ended, this is all that can be checked: its number is another's already. */
+/* Returns whether the processor's per-CPU area names the task at this address as the one that runs.
+ * Nothing else can be checked after a task has ended, since its number may belong to another
+ * task. */
 bool rs_guest_kernel_runs(struct rs_guest_kernel *guest, uint64_t task);
 
-/* Returns the task that runs at the present stop; NULL if it is not known, as before the kernel has
- * set up the processor, and between the processor's entry into the kernel and the kernel's own. */
+/* Returns the task that runs at the present stop, or NULL if it is unknown: before the kernel has
+ * set up the processor, and in the kernel's first instructions after an entry. */
 const struct rs_linux_task *rs_guest_kernel_task(struct rs_guest_kernel *guest);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Detects the format of a disk image by the magic that QEMU expects, each at an offset from the
- * start or the end of the file. A disk that is encrypted with LUKS is raw for a guest.
+ * start or the end of the file. A disk that is encrypted with LUKS is a raw disk for a guest.
  */
 #include "replay/image.h"
 
@@ -31,10 +31,10 @@ static const struct form {
 	FORM(0, "QED\0", "QED"),	    /* block/qed.h, QED_MAGIC */
 	FORM(0, "KDMV", "VMDK"),	    /* block/vmdk.c, VMDK4_MAGIC */
 	FORM(0, "COWD", "VMDK"),	    /* VMDK3_MAGIC */
-	FORM(0, "# Disk DescriptorFile", "VMDK, whose sectors are in other files"),
+	FORM(0, "# Disk DescriptorFile", "VMDK, with its sectors in other files"),
 	FORM(0, "conectix", "VPC (VHD)"),	  /* block/vpc.c, VHDFooter.creator */
 	FORM(0, "vhdxfile", "VHDX"),		  /* block/vhdx.h, VHDX_FILE_SIGNATURE */
-	FORM(64, "\x7f\x10\xda\xbe", "VDI"),	  /* block/vdi.c, VDI_SIGNATURE behind text[0x40] */
+	FORM(64, "\x7f\x10\xda\xbe", "VDI"),	  /* block/vdi.c, VDI_SIGNATURE after text[0x40] */
 	FORM(0, "WithoutFreeSpace", "Parallels"), /* block/parallels.c, HEADER_MAGIC */
 	FORM(0, "WithouFreSpacExt", "Parallels"), /* HEADER_MAGIC2 */
 	FORM(0, "Bochs Virtual HD Image", "Bochs"), /* block/bochs.c, HEADER_MAGIC */
@@ -66,9 +66,9 @@ static const char *form_of(const struct image *image)
 	return NULL;
 }
 
-/* Returns the length of the name of a qcow's or qcow2's backing file, and the name in the head; 0
- * if it has none, or one outside the head. Both headers begin alike: magic, version, offset and
- * length of the name, big endian (docs/interop/qcow2.txt). */
+/* Returns the length of the name of the backing file of a qcow or qcow2 image, and a pointer to the
+ * name in the head; 0 if it has none, or one outside the head. Both headers begin in the same way:
+ * magic, version, offset and length of the name, big endian (docs/interop/qcow2.txt). */
 static size_t backing(const struct image *image, const char **name)
 {
 	uint64_t offset;
@@ -93,7 +93,7 @@ static struct rs_error *refuse(const char *path, const struct image *image, cons
 
 	return rs_error_create(RS_USAGE,
 			       "%s is an image in the form %s%s%.*s%s: qemu-img convert -O raw "
-			       "makes one that a recording can have",
+			       "creates one that a recording can use",
 			       path, form, bytes ? ", with the backing file '" : "", (int)bytes,
 			       name, bytes ? "'" : "");
 }
@@ -131,7 +131,7 @@ struct rs_error *rs_image_check(const char *path)
 		return refuse(path, &image, form);
 	if (!err && (!S_ISREG(st.st_mode) || !st.st_size || st.st_size % SECTOR))
 		err = rs_error_create(RS_USAGE,
-				      "%s is no image of a disk: a file of whole sectors of %d "
+				      "%s is not a disk image: a file of whole sectors of %d "
 				      "bytes",
 				      path, SECTOR);
 	return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Disk images. A recording's disk is raw, and is passed to QEMU as such. An image in another format
- * stores the disk's sectors elsewhere, and a guest would read the format's own bytes.
+ * stores the disk's sectors at other offsets, and a guest would read the format's own bytes.
  */
 #ifndef RS_REPLAY_IMAGE_H
 #define RS_REPLAY_IMAGE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The first process of a guest whose programs are a folder of the host (replay/initramfs.h): runs
- * the command in /ringside-exec, prints how it ended, and powers the machine off. x86-64 Linux,
+ * the command in /ringside-exec, prints its exit status, and powers the machine off. x86-64 Linux,
  * without a libc, so that the guest needs nothing outside the folder.
  *
  *	/ringside-exec   path NUL argument NUL ... (at most EXEC_MAX bytes)
@@ -99,7 +99,7 @@ static void run(void)
 
 	if (!pid) {
 		error = call(SYS_EXECVE, (long)args[0], (long)args, (long)environment, 0, 0);
-		print("ringside-init: it can't be executed, error ");
+		print("ringside-init: cannot execute it, error ");
 		say_number((unsigned int)-error);
 		print("\n");
 		call(SYS_EXIT, 127, 0, 0, 0, 0);

@@ -30,7 +30,7 @@ static const uint8_t init[] = {
 };
 #define INIT_BYTES sizeof(init)
 #else
-static const uint8_t *const init = NULL; /* this build has another architecture than the guest */
+static const uint8_t *const init = NULL; /* the build's architecture differs from the guest's */
 #define INIT_BYTES 0u
 #endif
 
@@ -39,7 +39,7 @@ struct archive {
 	char *root; /* the folder's real path */
 	FILE *out;
 	uint32_t number;
-	char **names; /* of all entries */
+	char **names; /* size of all entries */
 	size_t n_names;
 	struct rs_initramfs made;
 };
@@ -238,7 +238,7 @@ static struct rs_error *put_entry(struct archive *a, const FTSENT *entry)
 	}
 }
 
-/* Calls for each entry of the folder. */
+/* Calls a function for each entry of the folder. */
 static struct rs_error *walk(struct archive *a,
 			     struct rs_error *(*each)(struct archive *a, const FTSENT *entry))
 {
@@ -264,7 +264,7 @@ static struct rs_error *put_needed(struct archive *a, const FTSENT *entry)
 	case ELF_DYNAMIC:
 		return put_libraries(a, entry->fts_path);
 	case ELF_OTHER:
-		return rs_error_create(RS_USAGE, "%s is a program, but not one for x86-64",
+		return rs_error_create(RS_USAGE, "%s is a program, but not for x86-64",
 				       entry->fts_path);
 	default:
 		return NULL;
@@ -367,8 +367,9 @@ static struct rs_error *put_init(struct archive *a, const char *command)
 						 "init in %s",
 						 a->folder);
 	if (!INIT_BYTES)
-		return rs_error_create(RS_ABSENT, "this build has no first process for an x86-64 "
-						  "guest: put an init into the folder");
+		return rs_error_create(RS_ABSENT,
+				       "this build contains no first process for an x86-64 "
+				       "guest: put an init into the folder");
 	err = put_command(a, command);
 	return err ? err : put_bytes(a, "init", MODE_FILE, init, INIT_BYTES);
 }
@@ -385,7 +386,7 @@ static struct rs_error *put_all(struct archive *a, const char *command)
 		err = walk(a, put_needed);
 	if (err)
 		return err;
-	a->number = UINT32_MAX; /* the trailer's number is 0 */
+	a->number = UINT32_MAX; /* the trailer's inode number is 0 */
 	put_head(a, "TRAILER!!!", 0, 0);
 	if (fflush(a->out) || ferror(a->out))
 		return rs_error_errno(errno, "writing the initramfs");

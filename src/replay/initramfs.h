@@ -12,7 +12,7 @@
 #include <ringside/error.h>
 
 struct rs_initramfs {
-	uint32_t files, libraries; /* number in it */
+	uint32_t files, libraries; /* inode number in the archive */
 	uint64_t bytes;
 };
 
@@ -21,7 +21,8 @@ struct rs_initramfs {
 
 /* Writes the archive to fd. command is split into words with a shell's quotes, but no other shell
  * syntax; its program is a path in the guest, or is searched in /bin, /usr/bin, /sbin, /usr/sbin
- * and /. If it is NULL, the folder has its own /init. Returns RS_USAGE if something is missing. */
+ * and /. If it is NULL, the folder must have its own /init. Returns RS_USAGE if a file is
+ * missing. */
 struct rs_error *rs_initramfs_write(const char *folder, const char *command, int fd,
 				    struct rs_initramfs *made);
 

@@ -6,10 +6,10 @@
  * missing, it only reports which. The session verifies that they have the assumed meaning (QEMU
  * 7.2) by QEMU's version, and by comparing the registers with those from GDB (fast.c).
  *
- *	replay_break_icount = N		the processor gets instructions up to N and no more
+ *	replay_break_icount = N		the processor gets instructions only up to N
  *	at N QEMU winds its replay_break_timer: the library's, whose list calls break_reached()
- *	async_run_on_cpu(stand_still)	the processor's thread comes there between two runs, when
- *					all its state is in memory; QEMU's lock is held
+ *	async_run_on_cpu(stand_still)	the processor's thread calls it between two
+ *				runs, when all its state is in memory; QEMU's lock is held
  *	the library reports the stop, and waits for an answer
  *
  * The library writes no state of the machine. QEMU's timers, its log and the guest's clocks follow
@@ -30,8 +30,8 @@
 
 /* ---- QEMU's symbols, as of 7.2 --------------------------------------------------------------- */
 
-#define CLOCK_REALTIME_ 0 /* QEMU_CLOCK_REALTIME */
-#define CLOCKS		8 /* it has 4 */
+#define CLOCK_REALTIME_ 0   /* QEMU_CLOCK_REALTIME */
+#define CLOCKS		8   /* it has 4 */
 #define TIMER_BYTES	256 /* a QEMUTimer has 48 */
 #define MODE_PLAY	2   /* REPLAY_MODE_PLAY */
 #define STATE_PAUSED	4   /* RUN_STATE_PAUSED */
@@ -51,6 +51,7 @@ static struct {
 	void **replay_break_timer;
 	int *replay_mode;
 	uint64_t (*replay_get_current_icount)(void);
+	uint64_t (*cpu_get_tsc)(void *env); /* env is unused */
 	void (*replay_mutex_lock)(void);
 	void (*replay_mutex_unlock)(void);
 	void (*qemu_mutex_lock_iothread_impl)(const char *file, int line);
@@ -80,6 +81,7 @@ static const struct {
 	SYMBOL(replay_break_timer),
 	SYMBOL(replay_mode),
 	SYMBOL(replay_get_current_icount),
+	SYMBOL(cpu_get_tsc),
 	SYMBOL(replay_mutex_lock),
 	SYMBOL(replay_mutex_unlock),
 	SYMBOL(qemu_mutex_lock_iothread_impl),
@@ -98,7 +100,7 @@ static const struct {
 #undef SYMBOL
 
 /* Looks up the symbols. Returns the first that is missing, or NULL. */
-static const char *look_up(void)
+static const char *resolve(void)
 {
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		*symbols[i].to = dlsym(RTLD_DEFAULT, symbols[i].name);
@@ -110,8 +112,8 @@ static const char *look_up(void)
 
 /* ---- state ----------------------------------------------------------------------------------
  *
- * Changed with QEMU's lock held (and by the thread of orders its replay lock besides, which keeps
- * the processor from running).
+ * Changed with QEMU's lock held. The thread of orders also holds the replay lock, which keeps the
+ * processor from running.
  */
 
 static struct {
@@ -129,14 +131,14 @@ static void never(void *opaque)
 	(void)opaque; /* no code runs the timers of this list */
 }
 
-static bool message_send(int fd, const struct rs_inside_said *said)
+static bool message_send(int fd, const struct rs_inside_report *report)
 {
 	ssize_t n;
 
 	do
-		n = send(fd, said, sizeof(*said), MSG_NOSIGNAL);
+		n = send(fd, report, sizeof(*report), MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
-	return n == sizeof(*said);
+	return n == sizeof(*report);
 }
 
 static bool order_receive(int fd, struct rs_inside_order *order)
@@ -149,17 +151,18 @@ static bool order_receive(int fd, struct rs_inside_order *order)
 	return n == sizeof(*order);
 }
 
-/* Fills in the registers and the instruction count. */
-static void state_read(struct rs_inside_said *said)
+/* Fills in the registers, the instruction count and the TSC. */
+static void state_read(struct rs_inside_report *report)
 {
 	struct byte_array *to = inside.registers;
 
 	qemu.g_byte_array_set_size(to, 0);
 	for (int i = 0; i < (int)RS_INSIDE_REGS; i++)
 		qemu.x86_cpu_gdb_read_register(inside.cpu, to, i);
-	said->bytes = to->len <= sizeof(said->raw) ? to->len : 0;
-	memcpy(said->raw, to->data, said->bytes);
-	said->icount = qemu.replay_get_current_icount();
+	report->bytes = to->len <= sizeof(report->raw) ? to->len : 0;
+	memcpy(report->raw, to->data, report->bytes);
+	report->icount = qemu.replay_get_current_icount();
+	report->tsc = qemu.cpu_get_tsc(NULL);
 }
 
 static void arm(uint64_t icount)
@@ -184,7 +187,7 @@ static void disarm(void)
 /* Holds the machine. Runs on the processor's thread, between two runs, with QEMU's lock held. */
 static void stand_still(void *cpu, void *data)
 {
-	struct rs_inside_said said = { .what = RS_INSIDE_STANDS };
+	struct rs_inside_report report = { .what = RS_INSIDE_STANDS };
 	struct rs_inside_order order;
 
 	(void)cpu;
@@ -192,15 +195,16 @@ static void stand_still(void *cpu, void *data)
 	/* QEMU reported the break twice, or the stop was removed meanwhile. */
 	if (inside.target == NO_BREAK || qemu.replay_get_current_icount() != inside.target)
 		return;
-	state_read(&said);
-	if (!message_send(inside.stops, &said) || !order_receive(inside.stops, &order)) {
+	state_read(&report);
+	if (!message_send(inside.stops, &report) || !order_receive(inside.stops, &order)) {
 		disarm();
 		return;
 	}
 	if (order.what == RS_INSIDE_ARM && order.icount > inside.target) {
 		arm(order.icount);
 	} else if (order.what == RS_INSIDE_HOLD) {
-		/* The break stays, so that the machine does not run before QEMU has stopped it. */
+		/* The break remains set, so that the machine does not run before QEMU has stopped
+		 * it. */
 		inside.target = NO_BREAK;
 		qemu.qemu_system_vmstop_request_prepare();
 		qemu.qemu_system_vmstop_request(STATE_PAUSED);
@@ -209,8 +213,8 @@ static void stand_still(void *cpu, void *data)
 	}
 }
 
-/* Runs on any thread of QEMU, the one that counted the last instruction: the processor may be
- * within it. */
+/* Runs on the thread of QEMU that counted the last instruction. The processor may be executing
+ * it. */
 static void break_reached(void *opaque, int clock)
 {
 	(void)opaque;
@@ -221,7 +225,7 @@ static void break_reached(void *opaque, int clock)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* Initialises the library, once, with the locks held. Returns what is wrong, or NULL. */
+/* Initializes the library, once, with the locks held. Returns the reason for a failure, or NULL. */
 static const char *make(void)
 {
 	if (inside.made)
@@ -238,42 +242,42 @@ static const char *make(void)
 	return NULL;
 }
 
-static const char *obey(const struct rs_inside_order *order, struct rs_inside_said *said)
+static const char *obey(const struct rs_inside_order *order, struct rs_inside_report *report)
 {
 	const char *wrong = make();
 
 	if (wrong)
 		return wrong;
-	state_read(said);
+	state_read(report);
 	disarm();
 	if (order->what == RS_INSIDE_FREE)
 		return NULL;
 	if (*qemu.replay_break_timer || *qemu.replay_break_icount != NO_BREAK)
 		return "replay_break_icount";
-	if (order->what == RS_INSIDE_ARM && order->icount > said->icount)
+	if (order->what == RS_INSIDE_ARM && order->icount > report->icount)
 		arm(order->icount);
 	return NULL;
 }
 
-static void *take_orders(void *unused)
+static void *receive_orders(void *unused)
 {
 	struct rs_inside_order order;
 
 	(void)unused;
 	while (order_receive(inside.orders, &order)) {
-		struct rs_inside_said said = { .what = RS_INSIDE_DONE };
+		struct rs_inside_report report = { .what = RS_INSIDE_DONE };
 		const char *wrong;
 
-		qemu.replay_mutex_lock(); /* before the other lock, as everywhere in QEMU */
+		qemu.replay_mutex_lock(); /* before the other lock: QEMU's lock order */
 		qemu.qemu_mutex_lock_iothread_impl(__FILE__, __LINE__);
-		wrong = obey(&order, &said);
+		wrong = obey(&order, &report);
 		qemu.qemu_mutex_unlock_iothread();
 		qemu.replay_mutex_unlock();
 		if (wrong) {
-			said = (struct rs_inside_said){ .what = RS_INSIDE_REFUSED };
-			snprintf(said.name, sizeof(said.name), "%s", wrong);
+			report = (struct rs_inside_report){ .what = RS_INSIDE_REFUSED };
+			snprintf(report.name, sizeof(report.name), "%s", wrong);
 		}
-		if (!message_send(inside.orders, &said))
+		if (!message_send(inside.orders, &report))
 			break;
 	}
 	return NULL;
@@ -282,19 +286,19 @@ static void *take_orders(void *unused)
 /* Runs before QEMU's main(). Blocks signals, which other threads handle. */
 __attribute__((constructor)) static void begin(void)
 {
-	struct rs_inside_said hello = { .what = RS_INSIDE_HELLO };
+	struct rs_inside_report hello = { .what = RS_INSIDE_HELLO };
 	const char *fds = getenv(RS_INSIDE_ENV), *missing;
 	pthread_t thread;
 	sigset_t all, before;
 
 	if (!fds || sscanf(fds, "%d,%d", &inside.orders, &inside.stops) != 2)
 		return;
-	missing = look_up();
+	missing = resolve();
 	if (missing)
 		snprintf(hello.name, sizeof(hello.name), "%s", missing);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (!missing && pthread_create(&thread, NULL, take_orders, NULL))
+	if (!missing && pthread_create(&thread, NULL, receive_orders, NULL))
 		snprintf(hello.name, sizeof(hello.name), "a thread");
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	message_send(inside.orders, &hello);

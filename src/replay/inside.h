@@ -3,10 +3,10 @@
  * The messages between a session and its library in QEMU's process, on two pairs of SOCK_SEQPACKET
  * sockets:
  *
- *	orders	the session asks, a thread inside answers, while QEMU has stopped the machine
- *	stops	the processor's thread reports its stop, and continues as answered
+ *	orders	requests of the session, answered by a thread inside while the machine is stopped
+ *	stops	the processor's thread reports its stop, and continues according to the answer
  *
- * Both sides are from one build: the program contains the library (inside.c).
+ * Both sides come from one build: the program contains the library (inside.c).
  */
 #ifndef RS_REPLAY_INSIDE_H
 #define RS_REPLAY_INSIDE_H
@@ -14,16 +14,17 @@
 #include <stdint.h>
 
 #define RS_INSIDE_ENV	   "RINGSIDE_INSIDE" /* the two sockets' numbers, "5,7" */
-#define RS_INSIDE_REGS	   33u		     /* as many as struct rs_x86_regs has */
+#define RS_INSIDE_REGS	   33u		     /* number of registers in struct rs_x86_regs */
 #define RS_INSIDE_RAW_MAX  512u
 #define RS_INSIDE_NAME_MAX 64u
 
 enum rs_inside_what {
-	/* to the library, as an order or as the answer to a stop */
+	/* messages to the library, as an order or as the answer to a stop */
 	RS_INSIDE_ARM,	/* stop at `icount`; as an answer: continue to it */
 	RS_INSIDE_FREE, /* remove the stop; as an answer: continue */
-	RS_INSIDE_HOLD, /* only as an answer: stop the machine in QEMU's sense, which GDB sees */
-	/* from the library */
+	/* only as an answer: stop the machine with QEMU's own stop, which GDB observes */
+	RS_INSIDE_HOLD,
+	/* messages from the library */
 	RS_INSIDE_HELLO, /* `name`: the first missing symbol, or empty */
 	/* with registers and the present icount; not armed if the target is not ahead */
 	RS_INSIDE_DONE,
@@ -37,9 +38,10 @@ struct rs_inside_order {
 };
 
 /* Registers are in the order and width of GDB's `g` packet. */
-struct rs_inside_said {
+struct rs_inside_report {
 	uint32_t what, bytes;
 	uint64_t icount;
+	uint64_t tsc; /* value that the guest's RDTSC would return */
 	union {
 		uint8_t raw[RS_INSIDE_RAW_MAX];
 		char name[RS_INSIDE_NAME_MAX];

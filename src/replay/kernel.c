@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define SYSTEM_KERNEL "/boot/vmlinuz-*"
-#define HEAD_BYTES    8192u /* of the file in which QEMU searches for a header */
+#define HEAD_BYTES    8192u /* size of the part of the file where QEMU searches for a header */
 
 /* Offsets in the header of Linux's boot protocol, Documentation/arch/x86/boot.rst. */
 #define HEADER_MAGIC   0x202u
@@ -49,7 +49,7 @@ static bool is_multiboot(const struct head *head)
 	return false;
 }
 
-/* Returns whether a segment of notes has the one that names PVH's entry. */
+/* Returns whether a segment of notes has the note that names PVH's entry. */
 static bool notes_have_entry(Elf *elf, const GElf_Phdr *part)
 {
 	Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)part->p_offset, part->p_filesz,
@@ -74,7 +74,7 @@ static const char *elf_why(int fd)
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &head))
 		why = "a damaged ELF file";
 	else if (head.e_machine != EM_X86_64 && head.e_machine != EM_386)
-		why = "an ELF file of another architecture than x86";
+		why = "an ELF file for another architecture than x86";
 	else
 		for (int i = 0; why && gelf_getphdr(elf, i, &part); i++)
 			if (part.p_type == PT_NOTE && notes_have_entry(elf, &part))
@@ -99,9 +99,9 @@ static const struct {
 	{ 0, 4, "\x02\x21\x4c\x18", "a file compressed by lz4, as an initramfs is" },
 	{ 0, 5, "07070", "an initramfs (cpio)" },
 	{ 0, 2, "MZ", "a program for EFI or DOS without a kernel's header" },
-	{ 0, 4, "QFI\xfb", "an image of a disk in the form qcow2" },
+	{ 0, 4, "QFI\xfb", "a disk image in the format qcow2" },
 	{ 0, 2, "#!", "a script" },
-	{ 510, 2, "\x55\xaa", "an image of a disk with a boot sector, which --disk takes" },
+	{ 510, 2, "\x55\xaa", "a disk image with a boot sector, for --disk" },
 };
 
 static const char *other_name(const struct head *head)
@@ -111,7 +111,7 @@ static const char *other_name(const struct head *head)
 		    !memcmp(head->bytes + others[i].at, others[i].magic, others[i].bytes))
 			return others[i].name;
 	return head->n < HEADER_MINIMUM ? "shorter than a kernel's header"
-					: "a file of a form that is not known";
+					: "a file of unknown format";
 }
 
 /* ---- the check ------------------------------------------------------------------------------ */
@@ -122,7 +122,7 @@ static const char *why_not(int fd, const struct head *head)
 	if (head->n >= HEADER_MINIMUM && !memcmp(head->bytes + HEADER_MAGIC, "HdrS", 4)) {
 		if (word_at(head, HEADER_ENTRY))
 			return NULL;
-		return "a boot loader with a kernel's header that names no code, as iPXE's "
+		return "a boot loader with a kernel's header that names no code, such as iPXE's "
 		       "ipxe.lkrn, which waits for a network that the guest does not have";
 	}
 	if (is_multiboot(head))
@@ -153,7 +153,7 @@ struct rs_error *rs_kernel_check(const char *path)
 		if (why)
 			err = rs_error_create(
 				RS_USAGE,
-				"%s is no kernel that a guest can boot: it is %s "
+				"%s is not a kernel that a guest can boot: it is %s "
 				"(a guest boots Linux's bzImage, a multiboot image, or "
 				"an ELF file for PVH)",
 				path, why);

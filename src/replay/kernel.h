@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel that a guest boots. QEMU's -kernel (hw/i386/x86.c, x86_load_linux()) treats a file of
- * any content as an old Linux kernel and jumps into it, so the file is checked before.
+ * Checks the kernel that a guest boots. QEMU's -kernel (hw/i386/x86.c, x86_load_linux()) treats a
+ * file with any content as an old Linux kernel and jumps into it, so the file is checked first.
  */
 #ifndef RS_REPLAY_KERNEL_H
 #define RS_REPLAY_KERNEL_H
@@ -12,8 +12,7 @@
  * file for x86 with an entry for PVH. Returns RS_USAGE, with the kind of the file, if it is not. */
 struct rs_error *rs_kernel_check(const char *path);
 
-/* Looks up the newest kernel of this machine in /boot, by the version in its name. The caller frees
- * *path. Returns RS_ABSENT if there is none. */
+/* Finds the newest kernel of this machine in /boot, by the version in its name. */
 struct rs_error *rs_kernel_find(char **path);
 
 #endif

@@ -17,7 +17,7 @@
 #define CACHE_MAX     (16u << 20)
 #define LIBRARIES_MAX 1024u
 #define FILE_MAX      (INT64_C(4) << 30)
-#define NAME_BYTES    4096u /* of a text in an ELF file, with its NUL */
+#define NAME_BYTES    4096u /* size of a string in an ELF file, with its NUL */
 
 static const char *const default_folders[] = {
 	"/lib/x86_64-linux-gnu",
@@ -157,7 +157,8 @@ static char *dynamic_text(const struct object *o, uint64_t index)
 	return table < 0 || index > UINT32_MAX ? NULL : text_at(o, table + (int64_t)index);
 }
 
-/* Reads the segments that list what the object needs. *interpreter stays NULL if it names none. */
+/* Reads the segments that list the object's needs. *interpreter stays NULL if the object names
+ * none. */
 static void object_parts(struct object *o, char **interpreter)
 {
 	GElf_Phdr part;
@@ -176,8 +177,8 @@ static void object_parts(struct object *o, char **interpreter)
 }
 
 /*
- * Opens an ELF file for x86-64. Returns false if the path is not one: the loader then tries the
- * next folder. Never waits for a FIFO or a device.
+ * Opens an ELF file for x86-64. Returns false if the path is not such a file; the loader then tries
+ * the next folder. Never waits for a FIFO or a device.
  */
 static bool object_open(const char *path, struct object *o, char **interpreter)
 {
@@ -227,14 +228,15 @@ static bool is_below(const char *path, const char *folder)
 	return !strncmp(path, folder, n) && path[n] == '/';
 }
 
-/* Uses a path if there is a library, in the guest's root or on the host. */
-static struct rs_error *try_path(struct search *s, const char *name, const char *path, bool *taken)
+/* Uses a path if a library exists there, in the guest's root or on the host. */
+static struct rs_error *try_path(struct search *s, const char *name, const char *path,
+				 bool *found_it)
 {
 	char inside[PATH_MAX];
 	struct object o = { .fd = -1 };
 	bool ours = false;
 
-	*taken = false;
+	*found_it = false;
 	if (path[0] != '/')
 		return NULL;
 	if (!is_below(path, s->root) &&
@@ -244,13 +246,13 @@ static struct rs_error *try_path(struct search *s, const char *name, const char 
 		return NULL;
 	object_close(&o);
 	if (s->n == LIBRARIES_MAX)
-		return rs_error_create(RS_DAMAGED, "%s: it needs more than %u libraries",
+		return rs_error_create(RS_DAMAGED, "%s needs more than %u libraries",
 				       s->program.path, LIBRARIES_MAX);
 	s->names[s->n] = strdup(name);
 	s->places[s->n] = strdup(ours ? inside : path);
-	*taken = s->names[s->n] && s->places[s->n];
+	*found_it = s->names[s->n] && s->places[s->n];
 	s->n++;
-	return *taken ? NULL : rs_error_no_memory();
+	return *found_it ? NULL : rs_error_no_memory();
 }
 
 /* Writes a search path's folder with its tokens replaced. Returns false if one is unknown. */
@@ -290,18 +292,18 @@ static bool expand(const char *folder, size_t n, const char *object, char to[PAT
 
 /* Searches the folders of an object's search path, "A:B". */
 static struct rs_error *try_folders(struct search *s, const char *name, const char *folders,
-				    const char *object, bool *taken)
+				    const char *object, bool *found_it)
 {
 	struct rs_error *err = NULL;
 
-	*taken = false;
-	while (folders && !err && !*taken) {
+	*found_it = false;
+	while (folders && !err && !*found_it) {
 		size_t n = strcspn(folders, ":");
 		char folder[PATH_MAX], path[PATH_MAX];
 
 		if (expand(folders, n, object, folder) &&
 		    snprintf(path, sizeof(path), "%s/%s", folder, name) < (int)sizeof(path))
-			err = try_path(s, name, path, taken);
+			err = try_path(s, name, path, found_it);
 		folders = folders[n] ? folders + n + 1 : NULL;
 	}
 	return err;
@@ -313,30 +315,30 @@ static struct rs_error *find_one(struct search *s, const char *name, const struc
 	const struct object *program = &s->program;
 	char path[PATH_MAX];
 	const char *cached;
-	bool taken = false;
+	bool found_it = false;
 	struct rs_error *err = NULL;
 
 	for (size_t i = 0; i < s->n; i++)
 		if (!strcmp(s->names[i], name))
 			return NULL;
 	if (strchr(name, '/'))
-		err = expand(name, strlen(name), o->path, path) ? try_path(s, name, path, &taken)
+		err = expand(name, strlen(name), o->path, path) ? try_path(s, name, path, &found_it)
 								: NULL;
 	else if (!o->runpath)
-		err = try_folders(s, name, o->rpath, o->path, &taken);
-	if (!err && !taken && !o->runpath && !program->runpath)
-		err = try_folders(s, name, program->rpath, program->path, &taken);
-	if (!err && !taken)
-		err = try_folders(s, name, o->runpath, o->path, &taken);
+		err = try_folders(s, name, o->rpath, o->path, &found_it);
+	if (!err && !found_it && !o->runpath && !program->runpath)
+		err = try_folders(s, name, program->rpath, program->path, &found_it);
+	if (!err && !found_it)
+		err = try_folders(s, name, o->runpath, o->path, &found_it);
 	cached = rs_libraries_cached(s->cache, s->cache_bytes, name);
-	if (!err && !taken && cached)
-		err = try_path(s, name, cached, &taken);
-	for (size_t i = 0; !err && !taken && i < sizeof(default_folders) / sizeof(char *); i++)
-		err = try_folders(s, name, default_folders[i], o->path, &taken);
-	if (err || taken)
+	if (!err && !found_it && cached)
+		err = try_path(s, name, cached, &found_it);
+	for (size_t i = 0; !err && !found_it && i < sizeof(default_folders) / sizeof(char *); i++)
+		err = try_folders(s, name, default_folders[i], o->path, &found_it);
+	if (err || found_it)
 		return err;
 	return rs_error_create(RS_USAGE,
-			       "%s needs %s, which is not found: put it into the folder's /lib, "
+			       "%s needs %s, which was not found: put it into the folder's /lib, "
 			       "install it, or link statically",
 			       o->path, name);
 }
@@ -362,16 +364,16 @@ static struct rs_error *find_needed(struct search *s, const struct object *o)
 	return err;
 }
 
-/* Finds the program's interpreter, which libraries name too, without a folder. */
+/* Finds the program's interpreter, which libraries also name, without a folder. */
 static struct rs_error *find_interpreter(struct search *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	bool taken = false;
-	struct rs_error *err = try_path(s, slash ? slash + 1 : path, path, &taken);
+	bool found_it = false;
+	struct rs_error *err = try_path(s, slash ? slash + 1 : path, path, &found_it);
 
-	if (err || taken)
+	if (err || found_it)
 		return err;
-	return rs_error_create(RS_USAGE, "%s needs the interpreter %s, which is not found",
+	return rs_error_create(RS_USAGE, "%s needs the interpreter %s, which was not found",
 			       s->program.path, path);
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/now.h"
 #include "replay/address.h"
 #include "replay/guard.h"
@@ -33,25 +35,36 @@
 #define NS_PER_SEC    UINT64_C(1000000000)
 #define NS_PER_MS     UINT64_C(1000000)
 #define READ_NS	      NS_PER_SEC /* the timer wraps in 4.7 s */
+#define BLOCK_BYTES   2048u	 /* the most that the stub reads for one packet */
+#define BLOCK_BITS    8
+#define BLOCKS	      (1u << BLOCK_BITS)
+
+/* RAM that was read since the machine stopped. */
+struct block {
+	uint64_t number; /* gpa / BLOCK_BYTES, plus 1; 0: empty */
+	uint8_t bytes[BLOCK_BYTES];
+};
 
 struct rs_live {
-	struct rs_qemu qemu; /* QEMU that was started here; or zeroed */
+	struct rs_qemu qemu; /* the QEMU that was started here; or all zero */
 	struct rs_gdb *gdb;
 	struct rs_guard guard;
-	struct rs_snapshots disk; /* its writes over the recording's disk */
+	struct rs_snapshots disk; /* overlay for its writes to the recording's disk */
 	int memory;		  /* memfd */
 	uint8_t *ram;
 	uint64_t bytes;
-	bool ended, measures; /* measures: it has been calibrated */
+	bool ended, measures; /* measures: the clock is calibrated */
 
 	uint32_t thread;	/* the processor that caused the last stop */
 	uint64_t stopped_at_ns; /* host's clock */
-	uint64_t ran_ns;	/* since the calibration, as all that follows */
+	uint64_t ran_ns;	/* since the calibration, as the values below */
 	uint64_t begin_ns, stops, stopped_ns;
 
-	uint64_t port, last, ticks; /* of the timer; 0: none. Its last value; how far it went */
+	uint64_t port, last, ticks; /* of the timer, 0: none; its last value; its advance */
 	uint64_t ran_since;	    /* time run since it was read */
 	double rate;
+
+	struct block *blocks; /* BLOCKS of another user's machine, by number; else NULL */
 };
 
 /* ---- connecting --------------------------------------------------------------------------- */
@@ -113,7 +126,7 @@ static struct rs_live *live_make(void)
 
 	if (live) {
 		live->memory = -1;
-		live->qemu.said_fd = live->qemu.gdb_fd = -1;
+		live->qemu.output_fd = live->qemu.gdb_fd = -1;
 		live->rate = 1;
 	}
 	return live;
@@ -138,14 +151,19 @@ struct rs_error *rs_live_attach(const char *address, struct rs_live **live)
 		close(fd);
 	else
 		err = rs_error_wrap(rs_gdb_adopt(fd, &made->gdb),
-				    "%s: no GDB stub of QEMU's, or another debugger is there",
+				    "%s: not a GDB stub of QEMU, or another debugger is connected",
 				    address);
 	if (!err)
 		err = rs_error_wrap(rs_gdb_order(made->gdb, "Qqemu.PhyMemMode:1"),
-				    "%s: no GDB stub of QEMU's", address);
+				    "%s: not a GDB stub of QEMU", address);
 	if (err) {
 		rs_live_close(made);
 		return err;
+	}
+	made->blocks = calloc(BLOCKS, sizeof(*made->blocks));
+	if (!made->blocks) {
+		rs_live_close(made);
+		return rs_error_no_memory();
 	}
 	made->stopped_at_ns = rs_now_ns(CLOCK_MONOTONIC);
 	*live = made;
@@ -181,7 +199,7 @@ static struct rs_error *boot(struct rs_live *live, const struct rs_recording *r,
 
 	if (r->snapshot)
 		return rs_error_create(RS_USAGE,
-				       "%s begins with a snapshot, of a machine that counts its "
+				       "%s begins with a snapshot of a machine that counts its "
 				       "instructions: --live boots one that does not",
 				       r->folder.path);
 	live->bytes = (uint64_t)r->memory_mib << 20;
@@ -216,7 +234,7 @@ void rs_live_close(struct rs_live *live)
 {
 	if (!live)
 		return;
-	if (live->qemu.said_fd >= 0) { /* started here */
+	if (live->qemu.output_fd >= 0) { /* started here */
 		rs_qemu_end(&live->qemu);
 	} else {
 		/* If this fails, the guard process continues the machine. */
@@ -238,6 +256,7 @@ void rs_live_close(struct rs_live *live)
 	if (live->memory >= 0)
 		close(live->memory);
 	rs_snapshots_deinit(&live->disk);
+	free(live->blocks);
 	free(live);
 }
 
@@ -247,14 +266,60 @@ const uint8_t *rs_live_ram(const struct rs_live *live, uint64_t *bytes)
 	return live->ram;
 }
 
-bool rs_live_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes)
+static bool stub_read(struct rs_live *live, uint64_t gpa, void *buf, size_t bytes)
 {
-	struct rs_live *live = ctx;
 	struct rs_error *err = rs_gdb_read(live->gdb, gpa, buf, bytes);
 	bool good = !err;
 
-	rs_error_free(err); /* no file has this address */
+	rs_error_free(err);
 	return good;
+}
+
+/* Returns the block at a physical address, or NULL if the stub cannot read it. A stack and its page
+ * tables are many small reads of few blocks, and each packet wakes QEMU up. The multiplier spreads
+ * neighbours (Knuth, The Art of Computer Programming, 6.4: multiplicative hashing). */
+static const struct block *block_at(struct rs_live *live, uint64_t gpa)
+{
+	const uint64_t number = gpa / BLOCK_BYTES;
+	const uint64_t mixed = number * UINT64_C(0x9e3779b97f4a7c15);
+	struct block *block = &live->blocks[mixed >> (64 - BLOCK_BITS)];
+
+	if (block->number == number + 1)
+		return block;
+	block->number = 0;
+	if (!stub_read(live, number * BLOCK_BYTES, block->bytes, BLOCK_BYTES))
+		return NULL;
+	block->number = number + 1;
+	return block;
+}
+
+bool rs_live_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes)
+{
+	struct rs_live *live = ctx;
+	uint8_t *to = buf;
+
+	if (!live->blocks)
+		return stub_read(live, gpa, buf, bytes);
+	while (bytes) {
+		const size_t within = gpa % BLOCK_BYTES;
+		const size_t part = bytes < BLOCK_BYTES - within ? bytes : BLOCK_BYTES - within;
+		const struct block *block = block_at(live, gpa);
+
+		if (!block)
+			return false;
+		memcpy(to, block->bytes + within, part);
+		to += part;
+		gpa += part;
+		bytes -= part;
+	}
+	return true;
+}
+
+/* Discards what was read, before the machine runs. */
+static void blocks_discard(struct rs_live *live)
+{
+	for (uint32_t i = 0; live->blocks && i < BLOCKS; i++)
+		live->blocks[i].number = 0;
 }
 
 /* ---- running ------------------------------------------------------------------------------ */
@@ -262,13 +327,13 @@ bool rs_live_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes)
 /* Reads the timer's port from the monitor's answer, "portl[0x0608] = 0x00bd7083". */
 static bool read_port(struct rs_live *live, uint64_t *value)
 {
-	char command[64], said[LINE_MAX_];
+	char command[64], output[LINE_MAX_];
 	struct rs_error *err;
 	const char *equals;
 
 	snprintf(command, sizeof(command), "i /w 0x%" PRIx64, live->port);
-	err = rs_gdb_monitor(live->gdb, command, said, sizeof(said));
-	equals = err ? NULL : strchr(said, '=');
+	err = rs_gdb_monitor(live->gdb, command, output, sizeof(output));
+	equals = err ? NULL : strchr(output, '=');
 	rs_error_free(err);
 	if (!equals)
 		return false;
@@ -306,8 +371,8 @@ static enum timer find_timer(struct rs_live *live)
 	return TIMER_NONE;
 }
 
-/* Reads the guest's clock. The difference of two values is the time between them modulo a whole
- * wrap; the time that the machine ran supplies the wraps. */
+/* Reads the guest's clock. The difference of two values is the time between them modulo the wrap;
+ * the time that the machine ran gives the number of wraps. */
 static void read_clock(struct rs_live *live)
 {
 	uint64_t value, went, expected;
@@ -342,9 +407,10 @@ static struct rs_error *has_stopped(struct rs_live *live, uint64_t went_at,
 	return NULL;
 }
 
-/* Turns an error into the machine's end if QEMU has ended before its answer, which is no error. */
-static struct rs_error *unless_gone(struct rs_live *live, struct rs_error *err,
-				    struct rs_gdb_stopped *stopped)
+/* If QEMU has ended before its answer, replaces the error by the machine's end, which is no
+ * error. */
+static struct rs_error *unless_ended(struct rs_live *live, struct rs_error *err,
+				     struct rs_gdb_stopped *stopped)
 {
 	if (!err || rs_error_code(err) != RS_ABSENT)
 		return err;
@@ -354,18 +420,32 @@ static struct rs_error *unless_gone(struct rs_live *live, struct rs_error *err,
 	return NULL;
 }
 
+/* Begins to run the machine. Returns the host's time. */
 static uint64_t stop_end(struct rs_live *live)
 {
 	uint64_t now = rs_now_ns(CLOCK_MONOTONIC);
 
+	blocks_discard(live);
 	live->stopped_ns += now - live->stopped_at_ns;
 	return now;
+}
+
+/* Waits for a packet of the stub, at most ns or CHECK_MS. */
+static void packet_await(const struct rs_live *live, uint64_t ns)
+{
+	bool pending = false;
+	struct pollfd wait = { .fd = rs_gdb_fd(live->gdb, &pending), .events = POLLIN };
+
+	if (ns > CHECK_MS * NS_PER_MS)
+		ns = CHECK_MS * NS_PER_MS;
+	if (!pending)
+		ppoll(&wait, 1, &(struct timespec){ .tv_nsec = (long)ns }, NULL);
 }
 
 struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile bool *stop,
 			     struct rs_gdb_stopped *stopped)
 {
-	bool done = false, asked = false;
+	bool done = false, stop_requested = false;
 	struct rs_error *err;
 	uint64_t went_at;
 
@@ -375,18 +455,18 @@ struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile b
 	went_at = stop_end(live);
 	err = rs_gdb_continue(live->gdb);
 	while (!err && !done) {
-		uint64_t past = rs_now_ns(CLOCK_MONOTONIC) - went_at, left_ms;
+		const uint64_t past = rs_now_ns(CLOCK_MONOTONIC) - went_at;
 
-		if (!asked && (past >= ns || (stop && *stop))) {
-			asked = true;
+		if (!stop_requested && (past >= ns || (stop && *stop))) {
+			stop_requested = true;
 			err = rs_gdb_interrupt(live->gdb);
 		}
-		left_ms = asked ? CHECK_MS : (ns - past + NS_PER_MS - 1) / NS_PER_MS;
+		if (!stop_requested)
+			packet_await(live, ns - past);
 		if (!err)
-			err = rs_gdb_wait(live->gdb, left_ms < CHECK_MS ? (int)left_ms : CHECK_MS,
-					  &done, stopped);
+			err = rs_gdb_wait(live->gdb, stop_requested ? CHECK_MS : 0, &done, stopped);
 	}
-	err = unless_gone(live, err, stopped);
+	err = unless_ended(live, err, stopped);
 	return err ? err : has_stopped(live, went_at, stopped);
 }
 
@@ -398,20 +478,64 @@ struct rs_error *rs_live_step(struct rs_live *live, struct rs_gdb_stopped *stopp
 
 	while (!err && !done)
 		err = rs_gdb_wait(live->gdb, CHECK_MS, &done, stopped);
-	err = unless_gone(live, err, stopped);
+	err = unless_ended(live, err, stopped);
 	return err ? err : has_stopped(live, went_at, stopped);
 }
 
 struct rs_error *rs_live_registers(struct rs_live *live, struct rs_x86_regs *regs,
 				   struct rs_gdb_stopped *stopped)
 {
-	return unless_gone(live, rs_gdb_registers(live->gdb, regs), stopped);
+	return unless_ended(live, rs_gdb_registers(live->gdb, regs), stopped);
+}
+
+/* Adds the threads that the stub lists in an answer, "m1,2" or "l" at the end. */
+static bool threads_parse(const char *text, uint32_t *threads, uint32_t *n)
+{
+	if (*text != 'm')
+		return false;
+	while (*text && *n < RS_LIVE_VCPUS_MAX) {
+		char *end;
+		uint64_t thread = strtoull(text + 1, &end, 16);
+
+		if (end == text + 1 || !thread || thread > RS_LIVE_VCPUS_MAX)
+			return false;
+		threads[(*n)++] = (uint32_t)thread;
+		text = end;
+		if (*text != ',')
+			break;
+	}
+	return !*text;
+}
+
+struct rs_error *rs_live_vcpus(struct rs_live *live, uint32_t threads[RS_LIVE_VCPUS_MAX],
+			       uint32_t *n, struct rs_gdb_stopped *stopped)
+{
+	struct rs_error *err = rs_gdb_ask(live->gdb, "qfThreadInfo");
+
+	for (*n = 0; !err && threads_parse(rs_gdb_text(live->gdb), threads, n);)
+		err = rs_gdb_ask(live->gdb, "qsThreadInfo");
+	if (!err && !*n)
+		err = rs_error_create(RS_FAILED, "QEMU does not list its processors");
+	return unless_ended(live, err, stopped);
+}
+
+struct rs_error *rs_live_vcpu_registers(struct rs_live *live, uint32_t thread,
+					struct rs_x86_regs *regs, struct rs_gdb_stopped *stopped)
+{
+	char packet[32];
+	struct rs_error *err;
+
+	snprintf(packet, sizeof(packet), "Hg%x", thread);
+	err = rs_gdb_order(live->gdb, packet);
+	if (!err)
+		err = rs_gdb_registers(live->gdb, regs);
+	return unless_ended(live, err, stopped);
 }
 
 struct rs_error *rs_live_point(struct rs_live *live, enum rs_gdb_point kind, uint64_t address,
-			       uint32_t bytes, struct rs_gdb_stopped *stopped)
+			       uint32_t bytes, bool set, struct rs_gdb_stopped *stopped)
 {
-	return unless_gone(live, rs_gdb_point(live->gdb, kind, address, bytes, true), stopped);
+	return unless_ended(live, rs_gdb_point(live->gdb, kind, address, bytes, set), stopped);
 }
 
 uint64_t rs_live_ran_ns(const struct rs_live *live)
@@ -469,11 +593,29 @@ void rs_live_distortion(struct rs_live *live, struct rs_distortion *d)
 	d->ran_ns = live->ran_ns;
 	d->stopped_ns = live->stopped_ns;
 	d->host_ns = live->stopped_at_ns - live->begin_ns;
-	/* The time since the last reading of the clock, for a machine that has ended. */
+	/* Adds the time since the last reading of the clock, for a machine that has ended. */
 	d->guest_ns = live->port ? ticks_ns(live->ticks) +
 					   (uint64_t)((double)live->ran_since * live->rate)
 				 : live->ran_ns;
 	undisturbed = (double)d->host_ns * live->rate;
 	d->behind_ns = (int64_t)(undisturbed - (double)d->guest_ns);
 	d->factor = d->guest_ns ? undisturbed / (double)d->guest_ns : 1;
+}
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+void rs_distortion_text(const struct rs_distortion *d, char text[RS_DISTORTION_BYTES])
+{
+	snprintf(text, RS_DISTORTION_BYTES,
+		 "the guest's clock advanced %.6f s in %.6f s of the host's: %.6f s behind, all "
+		 "took "
+		 "%.3f times as long (without probes it advanced %.6f s a second%s); %s, "
+		 "%.6f s in all%s",
+		 seconds(d->guest_ns), seconds(d->host_ns), (double)d->behind_ns / 1e9, d->factor,
+		 d->rate, d->clock ? "" : ", by assumption: it has no clock that can be read",
+		 RS_COUNT_OF(d->stops, "stop"), seconds(d->stopped_ns),
+		 d->ended ? "; then its QEMU ended" : "");
 }

@@ -2,7 +2,7 @@
 /*
  * Controls a running machine: another user's QEMU, by its GDB stub (-gdb, -s), or one that this
  * program boots from a recording. To inspect it, this code stops it, which the guest can observe:
- * its clock stops meanwhile, and external time goes on. The difference between them is measured.
+ * its clock stops, but external time continues. The difference between them is measured.
  *
  *	host    |--------------|======================================|
  *	guest   |--------------|--- --- ------ --- ------ --- --------|
@@ -23,10 +23,10 @@
 struct rs_live;
 
 /* Attaches to a machine, and stops it. address is "unix:PATH", "HOST:PORT" or ":PORT". Returns
- * RS_USAGE if it is no address, and RS_FAILED or RS_ABSENT if nothing listens there, or no GDB stub
- * of QEMU does. */
+ * RS_USAGE if the address is invalid, and RS_FAILED or RS_ABSENT unless a GDB stub of QEMU listens
+ * there. */
 struct rs_error *rs_live_attach(const char *address, struct rs_live **live);
-/* Boots the recording's machine, without its log, and without counting its instructions. */
+/* Boots the recording's machine, without its log and without counting instructions. */
 struct rs_error *rs_live_boot(const struct rs_recording *recording, const char *console,
 			      struct rs_live **live);
 /* Closes a machine: another user's continues, one started here ends. NULL is ignored. */
@@ -41,37 +41,53 @@ bool rs_live_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes);
  * true. */
 struct rs_error *rs_live_calibrate(struct rs_live *live, const volatile bool *stop);
 
-/* Runs the machine for at most ns nanoseconds (in steps of 1 ms), or to a point. */
+/* Runs the machine for ns nanoseconds, or to a point. It stops later by QEMU's own delay. */
 struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile bool *stop,
 			     struct rs_gdb_stopped *stopped);
 /* Executes one instruction of the processor that caused the last stop. */
 struct rs_error *rs_live_step(struct rs_live *live, struct rs_gdb_stopped *stopped);
 
-/* Reads registers while the machine is stopped. QEMU ends when its guest shuts down, which may be
- * before it answers: *stopped is then RS_GDB_ENDED, and *regs is unchanged. */
+/* Reads registers while the machine is stopped. QEMU ends when its guest shuts down, possibly
+ * before it answers. *stopped is then RS_GDB_ENDED, and *regs is unchanged. */
 struct rs_error *rs_live_registers(struct rs_live *live, struct rs_x86_regs *regs,
 				   struct rs_gdb_stopped *stopped);
-struct rs_error *rs_live_point(struct rs_live *live, enum rs_gdb_point kind, uint64_t address,
-			       uint32_t bytes, struct rs_gdb_stopped *stopped);
 
-/* Returns how long it has run since the calibration. */
+/* The processors of a machine, by the stub's numbers of their threads. */
+#define RS_LIVE_VCPUS_MAX 255u
+struct rs_error *rs_live_vcpus(struct rs_live *live, uint32_t threads[RS_LIVE_VCPUS_MAX],
+			       uint32_t *n, struct rs_gdb_stopped *stopped);
+/* Reads the registers of a processor, as rs_live_registers() does for the one that caused the
+ * stop. */
+struct rs_error *rs_live_vcpu_registers(struct rs_live *live, uint32_t thread,
+					struct rs_x86_regs *regs, struct rs_gdb_stopped *stopped);
+
+/* Sets or removes a point. */
+struct rs_error *rs_live_point(struct rs_live *live, enum rs_gdb_point kind, uint64_t address,
+			       uint32_t bytes, bool set, struct rs_gdb_stopped *stopped);
+
+/* Returns how long the machine has run since the calibration. */
 uint64_t rs_live_ran_ns(const struct rs_live *live);
 
-/* Returns how long it was stopped since the calibration. */
+/* Returns how long the machine was stopped since the calibration. */
 uint64_t rs_live_stopped_ns(const struct rs_live *live);
 
 struct rs_distortion {
-	bool ended;	   /* its QEMU has ended */
-	bool clock;	   /* guest_ns is from the guest's clock; else from the time that it ran */
-	uint64_t host_ns;  /* host's time since the calibration */
-	uint64_t guest_ns; /* advance of the guest's clock in that time */
-	uint64_t ran_ns;   /* time that it ran */
-	double rate;	   /* guest's time per host's, without probes; 1 without a clock */
-	uint64_t stops, stopped_ns; /* stops, and the time that it was stopped */
+	bool ended; /* its QEMU has ended */
+	/* guest_ns is from the guest's clock; false: from the time that the machine ran */
+	bool clock;
+	uint64_t host_ns;	    /* host's time since the calibration */
+	uint64_t guest_ns;	    /* advance of the guest's clock in that time */
+	uint64_t ran_ns;	    /* time that the machine ran */
+	double rate;		    /* guest's time per host's, without probes; 1 without a clock */
+	uint64_t stops, stopped_ns; /* number of stops, and the time that the machine was stopped */
 	int64_t behind_ns; /* delay of the guest's clock relative to a run without probes */
 	double factor;	   /* slowdown */
 };
 /* Returns the distortion up to now; for a stopped or ended machine, up to the last stop. */
 void rs_live_distortion(struct rs_live *live, struct rs_distortion *distortion);
+
+/* Formats it as one line of text. */
+#define RS_DISTORTION_BYTES 384
+void rs_distortion_text(const struct rs_distortion *distortion, char text[RS_DISTORTION_BYTES]);
 
 #endif

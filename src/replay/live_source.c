@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Implements a replay's probes for a running machine: time is the host's while the machine runs,
- * and a timer fires by stopping the machine. A breakpoint is left by a single step of the processor
- * that is at it.
+ * Implements a replay's probes for a running machine. Time is the host's time while the machine
+ * runs. A timer fires by stopping the machine; a timer of single instructions steps the processor
+ * that stopped last. The processor at a breakpoint leaves it by a single step.
  */
 #include "replay/live_source.h"
 
@@ -12,12 +12,12 @@
 #include <time.h>
 
 #include "base/now.h"
-#include "replay/look.h"
+#include "replay/search.h"
 #include "replay/named.h"
 #include "replay/probed.h"
 
 #define IDLE_NS UINT64_C(200000000) /* between two checks, without timers */
-#define LOOK_NS UINT64_C(50000000)  /* between two looks for the kernel */
+#define LOOK_NS UINT64_C(50000000)  /* between two searches for the kernel */
 
 struct live {
 	struct rs_source source;
@@ -27,9 +27,9 @@ struct live {
 	struct rs_live_cost *costs; /* of each probe */
 	uint64_t from, to;	    /* ns */
 
-	uint64_t now;	     /* time that it ran, in ns */
-	uint64_t stopped_ns; /* time that it was stopped, at the last stop */
-	uint32_t n_due;	     /* probes that fired there */
+	uint64_t now;	     /* time that the machine ran, in ns */
+	uint64_t stopped_ns; /* time for which it was stopped, at the last stop */
+	uint32_t n_due;	     /* number of probes that fired at that stop */
 	uint32_t *due;
 	bool reported; /* the distortion was reported */
 
@@ -37,8 +37,8 @@ struct live {
 	struct rs_distortion distortion;
 };
 
-/* Maps the RAM of a machine that was started here, which is a file; that of another is read through
- * its stub. */
+/* Maps the RAM of a machine that was started here, which is a file. The RAM of another machine is
+ * read through its stub. */
 static void map_ram(struct live *l)
 {
 	uint64_t bytes = 0;
@@ -79,7 +79,7 @@ static uint64_t due_in(const struct live *l)
 			to = p->next < l->to ? p->next : l->to;
 		timers = true;
 	}
-	if (!timers) /* without timers, only points or the end stop it */
+	if (!timers) /* without timers, only points or the end stop the machine */
 		to = l->to;
 	return to > l->now ? to - l->now : 0;
 }
@@ -96,10 +96,22 @@ static void charge(struct live *l)
 	l->n_due = 0;
 }
 
+/* Returns whether a timer of single instructions has begun. */
+static bool is_stepping(const struct live *l)
+{
+	for (uint32_t i = 0; i < l->m.n_probes; i++) {
+		const struct rs_replay_probe *p = &l->m.probes[i];
+
+		if (p->wanted && p->steps && p->next <= l->now + 1)
+			return true;
+	}
+	return false;
+}
+
 static struct rs_error *run_on(struct live *l)
 {
 	const uint64_t rip = l->m.regs.rip;
-	bool steps = rs_probed_breaks(&l->m, rip);
+	bool steps = rs_probed_breaks(&l->m, rip) || is_stepping(l);
 	struct rs_error *err =
 		steps ? rs_live_step(l->machine_runs, &l->m.stopped)
 		      : rs_live_run(l->machine_runs, due_in(l), l->options.stop, &l->m.stopped);
@@ -142,8 +154,9 @@ static struct rs_view view_of(const struct live *l, const struct rs_event *event
  * all costs are the first one's. */
 static uint32_t first_of(const struct live *l, uint32_t i)
 {
-	while (i && l->m.probes[i].event && l->m.probes[i - 1].event == l->m.probes[i].event)
-		i--;
+	for (uint32_t k = 0; k < i; k++)
+		if (l->m.probes[k].event && l->m.probes[k].event == l->m.probes[i].event)
+			return k;
 	return i;
 }
 
@@ -187,7 +200,7 @@ static struct rs_error *declare_distortion(struct live *l)
 		.class_name = "live",
 		.function = "",
 		.name = "distortion",
-		.help = "how far the guest's clock is behind where it would be without probes",
+		.help = "how far the guest's clock is behind a clock without probes",
 		.fields = distortion_fields,
 		.n_fields = N_FIELDS
 	};
@@ -197,13 +210,19 @@ static struct rs_error *declare_distortion(struct live *l)
 	return err;
 }
 
+/* Reads the distortion up to now. */
+static void distortion_read(struct live *l)
+{
+	charge(l);
+	rs_live_distortion(l->machine_runs, &l->distortion);
+}
+
 static size_t report_distortion(struct live *l)
 {
-	struct rs_distortion *d = &l->distortion;
+	const struct rs_distortion *d = &l->distortion;
 	uint64_t values[5];
 
-	charge(l);
-	rs_live_distortion(l->machine_runs, d);
+	distortion_read(l);
 	values[0] = d->host_ns;
 	values[1] = d->guest_ns;
 	values[2] = (uint64_t)d->behind_ns;
@@ -222,6 +241,52 @@ static bool is_over(const struct live *l)
 	       (l->options.stop && *l->options.stop);
 }
 
+/* ---- points ------------------------------------------------------------------------------- */
+
+static struct rs_error *point_set(struct live *l, const struct rs_replay_probe *p, bool set)
+{
+	return rs_error_wrap(
+		rs_live_point(l->machine_runs, p->point, p->address, p->bytes, set, &l->m.stopped),
+		"QEMU cannot stop at 0x%llx", (unsigned long long)p->address);
+}
+
+/* Sets and removes points, after places of probes have changed. */
+static struct rs_error *points_update(struct live *l)
+{
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < l->m.n_probes; i++) {
+		struct rs_replay_probe *p = &l->m.probes[i];
+		const bool needs = rs_replay_probe_needs_point(p);
+
+		if (needs != p->is_set)
+			err = point_set(l, p, needs);
+		p->is_set = needs;
+	}
+	return err;
+}
+
+/* Sets the points of probes that are added where the program is found to be. */
+static struct rs_error *rebase(struct live *l, bool all)
+{
+	const uint32_t before = l->m.n_probes;
+	struct rs_error *err = rs_probed_rebase(&l->m, all);
+	const size_t room = (size_t)l->m.n_probes + 1;
+	void *costs, *due;
+
+	if (err || before == l->m.n_probes)
+		return err ? err : points_update(l);
+	costs = realloc(l->costs, room * sizeof(*l->costs));
+	l->costs = costs ? costs : l->costs;
+	due = realloc(l->due, room * sizeof(*l->due));
+	l->due = due ? due : l->due;
+	if (!costs || !due)
+		return rs_error_no_memory();
+	for (uint32_t i = before; i < l->m.n_probes; i++)
+		l->costs[i] = (struct rs_live_cost){ 0 };
+	return points_update(l);
+}
+
 static struct rs_error *live_next(struct rs_source *source, struct rs_batch *batch)
 {
 	struct live *l = (struct live *)source;
@@ -230,6 +295,8 @@ static struct rs_error *live_next(struct rs_source *source, struct rs_batch *bat
 
 	while (!err && !n && !is_over(l)) {
 		err = run_on(l);
+		if (!err && !is_over(l))
+			err = rebase(l, false);
 		if (!err && !is_over(l))
 			n = fire(l);
 	}
@@ -248,20 +315,23 @@ static struct rs_error *live_next(struct rs_source *source, struct rs_batch *bat
 
 static struct rs_error *set_points(struct live *l)
 {
-	struct rs_error *err = NULL;
+	struct rs_error *err;
 
-	for (uint32_t i = 0; !err && i < l->m.n_probes; i++) {
+	for (uint32_t i = 0; i < l->m.n_probes; i++) {
 		struct rs_replay_probe *p = &l->m.probes[i];
 
 		l->costs[i].event = p->wanted && first_of(l, i) == i ? p->event : NULL;
 		if (p->kind == RS_REPLAY_TIMER)
 			rs_replay_timer_start(p, 0, l->options.steady, l->options.seed);
-		else if (p->wanted)
-			err = rs_error_wrap(rs_live_point(l->machine_runs, p->point, p->address,
-							  p->bytes, &l->m.stopped),
-					    "QEMU cannot stop at 0x%llx",
-					    (unsigned long long)p->address);
 	}
+	err = points_update(l);
+	for (uint32_t i = 0; !err && i < RS_CHANGES; i++)
+		if (l->m.changes[i])
+			err = point_set(l,
+					&(struct rs_replay_probe){ .address = l->m.changes[i],
+								   .bytes = 1,
+								   .point = RS_GDB_EXEC },
+					true);
 	return err;
 }
 
@@ -269,6 +339,8 @@ static struct rs_error *live_open(struct rs_source *source, const struct rs_quer
 				  uint32_t *pushed)
 {
 	struct live *l = (struct live *)source;
+	const struct rs_error *why;
+	struct rs_linux *kernel;
 	struct rs_error *err;
 
 	*pushed = RS_PUSHED_PROBES | RS_PUSHED_TIME;
@@ -280,10 +352,17 @@ static struct rs_error *live_open(struct rs_source *source, const struct rs_quer
 	if (err)
 		return err;
 	map_ram(l);
-	err = rs_live_calibrate(l->machine_runs, l->options.stop);
+	if (rs_probed_moves(&l->m, l->options.randomizes)) {
+		err = rs_live_source_find_kernel(source, &kernel, &why);
+		rs_probed_follow(&l->m, l->options.randomizes);
+	}
+	if (!err)
+		err = rs_live_calibrate(l->machine_runs, l->options.stop);
 	if (!err)
 		err = set_points(l);
-	return err ? err : state_read(l);
+	if (!err)
+		err = state_read(l);
+	return err ? err : rebase(l, true);
 }
 
 static void live_destroy(struct rs_source *source)
@@ -315,12 +394,13 @@ struct rs_error *rs_live_source_create(struct rs_live *live,
 	l->source.ops = &ops;
 	l->machine_runs = live;
 	l->options = *options;
+	l->m.awaits_modules = true;
 	err = rs_probed_init(&l->m,
 			     &(struct rs_clock){ .name = "guest",
 						 .freq_hz = 1000000000,
 						 .wall_ns = rs_now_ns(CLOCK_REALTIME),
 						 .invariant = true,
-						 .freq_from = "the time that it runs" },
+						 .freq_from = "the time that the machine runs" },
 			     "live");
 	if (!err)
 		err = declare_distortion(l);
@@ -334,41 +414,41 @@ struct rs_error *rs_live_source_create(struct rs_live *live,
 
 /* ---- queries ------------------------------------------------------------------------------ */
 
-/* Looks for the kernel at the present stop. */
-static struct rs_error *look_here(struct live *l, bool *found)
+/* Searches for the kernel at the present stop. */
+static struct rs_error *find_here(struct live *l, bool *found)
 {
 	struct rs_error *err = state_read(l);
 
 	if (!err && l->m.stopped.why != RS_GDB_ENDED)
-		*found = rs_guest_kernel_look(&l->m.guest, &l->m.memory, &l->m.regs);
+		*found = rs_guest_kernel_find(&l->m.guest, &l->m.memory, &l->m.regs);
 	return err;
 }
 
-/* A machine that was started here has no kernel yet: it runs until it has. */
-static struct rs_error *look(struct live *l)
+/* A machine that was started here has no kernel yet. Runs it until it has. */
+static struct rs_error *find_kernel(struct live *l)
 {
 	bool found = false, started = l->m.memory.n_ram;
-	struct rs_error *err = look_here(l, &found);
+	struct rs_error *err = find_here(l, &found);
 
-	for (uint64_t ns = 0; !err && !found && started && ns < RS_LOOK_NS_MAX; ns += LOOK_NS) {
+	for (uint64_t ns = 0; !err && !found && started && ns < RS_SEARCH_NS_MAX; ns += LOOK_NS) {
 		err = rs_live_run(l->machine_runs, LOOK_NS, l->options.stop, &l->m.stopped);
 		if (err || l->m.stopped.why == RS_GDB_ENDED ||
 		    (l->options.stop && *l->options.stop))
 			break;
-		err = look_here(l, &found);
+		err = find_here(l, &found);
 	}
 	return err;
 }
 
-struct rs_error *rs_live_source_look(struct rs_source *source, struct rs_linux **kernel,
-				     const struct rs_error **why)
+struct rs_error *rs_live_source_find_kernel(struct rs_source *source, struct rs_linux **kernel,
+					    const struct rs_error **why)
 {
 	struct live *l = (struct live *)source;
 	struct rs_error *err = NULL;
 
 	if (!l->m.guest.kernel && !l->m.guest.why) {
 		map_ram(l);
-		err = look(l);
+		err = find_kernel(l);
 	}
 	*kernel = l->m.guest.kernel;
 	*why = l->m.guest.why;
@@ -380,21 +460,21 @@ struct rs_error *rs_live_source_make(void *source, const char *description,
 {
 	struct live *l = source;
 	struct rs_replay_probe probe;
-	size_t len = strlen(description);
 	const struct rs_error *why;
 	struct rs_linux *kernel;
 	bool ours;
 	struct rs_error *err = rs_replay_probe_parse(description, 0, &probe, &ours);
 
 	*event = NULL;
-	if (!err && rs_named_of_kernel(description))
-		err = rs_live_source_look(&l->source, &kernel, &why);
+	if (!err && (rs_named_of_kernel(description) ||
+		     rs_named_module(&l->m, description, NULL)))
+		err = rs_live_source_find_kernel(&l->source, &kernel, &why);
 	if (err)
 		return err;
-	if (ours && probe.kind == RS_REPLAY_TIMER && len > 5 &&
-	    !strcmp(description + len - 5, "insns"))
-		return rs_error_create(RS_USAGE, "a machine that runs does not count instructions: "
-						 "guest:timer::1ms");
+	if (ours && probe.counts)
+		return rs_error_create(RS_USAGE,
+				       "a running machine does not count instructions: "
+				       "guest:timer::1ms, or guest:timer::1insns to step it");
 	return rs_probed_make(&l->m, description, 0, event);
 }
 
@@ -404,9 +484,9 @@ struct rs_error *rs_live_source_add_notes(struct rs_source *source, const struct
 	return rs_probed_add_notes(&((struct live *)source)->m, notes, program);
 }
 
-const struct rs_probed_program *rs_live_source_program(const struct rs_source *source)
+struct rs_probed *rs_live_source_probed(struct rs_source *source)
 {
-	return &((const struct live *)source)->m.program;
+	return &((struct live *)source)->m;
 }
 
 const struct rs_stream *rs_live_source_stream(const struct rs_source *source)
@@ -424,7 +504,11 @@ bool rs_live_source_cost(const struct rs_source *source, uint32_t index, struct 
 	return true;
 }
 
-void rs_live_source_distortion(const struct rs_source *source, struct rs_distortion *distortion)
+void rs_live_source_distortion(struct rs_source *source, struct rs_distortion *distortion)
 {
-	*distortion = ((const struct live *)source)->distortion;
+	struct live *l = (struct live *)source;
+
+	if (!l->reported)
+		distortion_read(l);
+	*distortion = l->distortion;
 }

@@ -4,11 +4,12 @@
  * stopped when a probe is due, which the guest can observe. At its end, the source returns one more
  * event:
  *
- *	guest:live::distortion		what the probes did to the guest's clock
+ *	guest:live::distortion		the effect of the probes on the guest's clock
  *
  * Time is the time that the machine ran, in ns, also for timers, so that a guest makes progress
- * however long a probe takes; a late timer fires once. Instructions are not counted: `icount` is 0,
- * and a timer of instructions is refused.
+ * however long a probe takes. A late timer fires once. Instructions are not counted: `icount` is 0,
+ * and a timer of instructions is rejected, except that 1insns executes single instructions of the
+ * processor that stopped last, while the others stand still.
  */
 #ifndef RS_REPLAY_LIVE_SOURCE_H
 #define RS_REPLAY_LIVE_SOURCE_H
@@ -24,6 +25,7 @@ struct rs_probed_program;
 struct rs_live_source_options {
 	bool steady; /* as in struct rs_replay_options */
 	uint64_t seed;
+	bool randomizes; /* the guest's kernel may choose the places of programs at random */
 	const volatile bool *stop; /* or NULL */
 };
 
@@ -32,28 +34,31 @@ struct rs_error *rs_live_source_create(struct rs_live *live,
 				       const struct rs_live_source_options *options,
 				       struct rs_source **source);
 
-/* As the functions of replay/source.h. */
+/* Like the functions of the same names in replay/source.h. */
 struct rs_error *rs_live_source_make(void *source, const char *description,
 				     const struct rs_event **event);
-struct rs_error *rs_live_source_look(struct rs_source *source, struct rs_linux **kernel,
-				     const struct rs_error **why);
+struct rs_error *rs_live_source_find_kernel(struct rs_source *source, struct rs_linux **kernel,
+					    const struct rs_error **why);
 struct rs_error *rs_live_source_add_notes(struct rs_source *source, const struct rs_notes *notes,
 					  const struct rs_program *program);
-const struct rs_probed_program *rs_live_source_program(const struct rs_source *source);
+struct rs_probed;
+/* Returns the machine, for stacks and names at its stops. */
+struct rs_probed *rs_live_source_probed(struct rs_source *source);
 const struct rs_stream *rs_live_source_stream(const struct rs_source *source);
 
 /* The cost of a probe. */
 struct rs_live_cost {
 	const struct rs_event *event;
 	uint64_t fired;
-	/* time that the machine was stopped for it; shared if several were due */
+	/* time for which the machine was stopped for it; shared if several were due */
 	uint64_t stopped_ns;
 };
 /* Returns the cost of the index-th probe. Its event is NULL if it was not requested. Returns false
  * past the last. */
 bool rs_live_source_cost(const struct rs_source *source, uint32_t index, struct rs_live_cost *cost);
 
-/* Returns the distortion, once the source has ended. */
-void rs_live_source_distortion(const struct rs_source *source, struct rs_distortion *distortion);
+/* Returns the distortion at the source's end; before that, as after the program's exit(), up to
+ * now. */
+void rs_live_source_distortion(struct rs_source *source, struct rs_distortion *distortion);
 
 #endif

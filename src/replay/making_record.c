@@ -20,7 +20,7 @@
 
 #define TICK_NS	    20000000
 #define QUERY_NS    200000000u /* between two queries of QEMU's position */
-#define WORDS_BYTES 256	       /* the end of the console, where our first process speaks */
+#define WORDS_BYTES 256	       /* the end of the console, with the first process's output */
 
 static uint64_t bytes_of(int fd)
 {
@@ -50,8 +50,8 @@ void rs_making_deinit(struct rs_making *making)
 		close(making->console_to);
 }
 
-/* Writes QEMU's command into the recording before QEMU starts, so that a recording that fails has
- * it, too. */
+/* Writes QEMU's command into the recording before QEMU starts, so that a failed recording also has
+ * it. */
 static struct rs_error *start_qemu(struct rs_making *m)
 {
 	struct rs_qemu_command command = { 0 };
@@ -82,7 +82,7 @@ struct rs_error *rs_making_begin_record(struct rs_making *making)
 	return err ? err : start_qemu(making);
 }
 
-/* Reads how far the guest has come. Returns false if QEMU has ended, which is no error here. */
+/* Reads the guest's position. Returns false if QEMU has ended, which is no error here. */
 static bool query(struct rs_making *m, const struct rs_making_limits *limits)
 {
 	json_t *result = NULL;
@@ -99,7 +99,7 @@ static bool query(struct rs_making *m, const struct rs_making_limits *limits)
 	return runs;
 }
 
-/* Returns why the recording ends now, or NULL if it goes on. */
+/* Returns why the recording ends now, or NULL if it continues. */
 static const char *end_reason(const struct rs_making *m, const struct rs_making_limits *limits)
 {
 	if (*limits->stop)
@@ -134,13 +134,13 @@ static char *last_words(const struct rs_making *m)
 static char *why_it_ended(const struct rs_making *m, const struct rs_making_limits *limits,
 			  const struct rs_error *err, const char *why)
 {
-	char *said = err || why || !limits->has_init ? NULL : last_words(m), *text;
+	char *words = err || why || !limits->has_init ? NULL : last_words(m), *text;
 
-	if (!said)
+	if (!words)
 		return strdup(err ? rs_error_text(err) : why ? why : "the guest's end");
-	if (asprintf(&text, "the guest's end, %s", said) < 0)
+	if (asprintf(&text, "the guest's end, %s", words) < 0)
 		text = NULL;
-	free(said);
+	free(words);
 	return text;
 }
 
@@ -160,7 +160,7 @@ static struct rs_error *run(struct rs_making *m, const struct rs_making_limits *
 		}
 		why = end_reason(m, limits);
 		if (!why)
-			nanosleep(&tick, NULL); /* a signal ends it */
+			nanosleep(&tick, NULL); /* a signal interrupts the sleep */
 	}
 	if (why)
 		query(m, limits);
@@ -176,7 +176,7 @@ struct rs_error *rs_making_record(struct rs_making *making, const struct rs_maki
 	bool cut = making->made.state == RS_RECORDING_CUT;
 	int log = making->made.files[RS_RECORDING_LOG];
 
-	/* The last query's count stays if the log cannot be read. */
+	/* If the log cannot be read, the last query's count remains. */
 	rs_error_free(cut ? NULL : rs_rr_log_repair(log, "its log", &making->made.icount));
 	next = rs_material_end_log(&making->made, log);
 	if (!next)

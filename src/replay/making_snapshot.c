@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes a snapshot of a guest with which recordings begin.
+ * Takes a snapshot of a guest, with which recordings can begin.
  *
  *	folder -> QEMU counts -> a text on the console, a time or a stop -> state -> hashes
  */
@@ -63,16 +63,17 @@ static int field(const json_t *json, const char *name)
 	return (int)json_integer_value(json_object_get(json, name));
 }
 
-/* Returns how far the guest's clock has come, by its RTC. */
+/* Returns the present time of the guest's clock, by its RTC. */
 static uint64_t clock_ns(struct rs_making *m)
 {
+	static const struct rs_qmp_argument rtc[] = {
+		{ "path", "/machine" }, { "property", "rtc-time" }, { NULL, NULL }
+	};
 	struct tm now = { 0 }, start = { 0 };
 	json_t *tm = NULL;
 	time_t seconds = 0;
 
-	rs_error_free(rs_qmp_execute(
-		m->qemu.qmp, "qom-get",
-		json_pack("{s:s, s:s}", "path", "/machine", "property", "rtc-time"), &tm));
+	rs_error_free(rs_qmp_execute(m->qemu.qmp, "qom-get", rtc, &tm));
 	if (tm && strptime(m->made.date, "%Y-%m-%dT%H:%M:%S", &start)) {
 		now = (struct tm){ .tm_year = field(tm, "tm_year"),
 				   .tm_mon = field(tm, "tm_mon"),
@@ -119,7 +120,7 @@ struct rs_error *rs_making_snapshot(struct rs_making *making, const struct rs_ma
 	const struct timespec tick = { .tv_nsec = TICK_NS };
 
 	while (runs(making) && !is_reached(making, when))
-		nanosleep(&tick, NULL); /* a signal ends it */
+		nanosleep(&tick, NULL); /* a signal interrupts the sleep */
 	if (runs(making))
 		return save(making);
 	return rs_error_create(RS_FAILED,

@@ -73,7 +73,7 @@ struct rs_error *rs_material_describe(struct rs_recording *r, int file, int fd)
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
-/* Checks a file's size before it is read: a sparse file of any length costs its creator nothing. */
+/* Checks a file's size before it is read: a sparse file may have any length. */
 static struct rs_error *check_size(const struct rs_recording *r, int file, int fd)
 {
 	const uint64_t ram = (uint64_t)r->memory_mib << 20;
@@ -91,14 +91,14 @@ static struct rs_error *check_size(const struct rs_recording *r, int file, int f
 		return rs_error_errno(errno, "%s/%s", r->folder.path, name);
 	if (r->sizes[file] && (file != RS_RECORDING_LOG || rs_recording_is_whole(r)) &&
 	    r->sizes[file] != (uint64_t)st.st_size)
-		return rs_error_create(RS_DAMAGED,
-				       "%s/%s is not what was recorded: it has %lld bytes, and had "
-				       "%" PRIu64,
-				       r->folder.path, name, (long long)st.st_size, r->sizes[file]);
+		return rs_error_create(
+			RS_DAMAGED,
+			"%s/%s has changed since it was recorded: it has %lld bytes, and had "
+			"%" PRIu64,
+			r->folder.path, name, (long long)st.st_size, r->sizes[file]);
 	if ((uint64_t)st.st_size > most[file])
 		return rs_error_create(RS_DAMAGED,
-				       "%s/%s has %lld bytes, more than the %" PRIu64
-				       " that it can have",
+				       "%s/%s has %lld bytes, more than the %" PRIu64 " allowed",
 				       r->folder.path, name, (long long)st.st_size, most[file]);
 	return NULL;
 }
@@ -114,9 +114,9 @@ static struct rs_error *check_hash(struct rs_recording *r, int file, int fd)
 		return rs_material_describe(r, file, fd);
 	err = hash_of(fd, name, &hash);
 	if (!err && strcmp(hash, r->hashes[file]) != 0)
-		err = rs_error_create(RS_DAMAGED,
-				      "%s/%s is not what was recorded: its SHA-256 differs",
-				      r->folder.path, name);
+		err = rs_error_create(
+			RS_DAMAGED, "%s/%s has changed since it was recorded: its SHA-256 differs",
+			r->folder.path, name);
 	free(hash);
 	return err;
 }
@@ -130,7 +130,7 @@ static void file_store(struct rs_recording *r, int file, int fd)
 	r->files[file] = fd;
 }
 
-/* Makes a copy that no other process can change, and QEMU can read. */
+/* Makes a copy that no other process can change, and that QEMU can read. */
 static struct rs_error *copy(int from, const char *name, int *fd)
 {
 	struct rs_error *err = rs_nameless_file(name, fd);
@@ -208,7 +208,7 @@ struct rs_error *rs_material_end_log(struct rs_recording *r, int fd)
 {
 	struct stat folder;
 
-	/* The recording of another user stays that user's. */
+	/* A recording that belongs to another user is not taken over. */
 	if (!fstat(r->folder.fd, &folder) && folder.st_uid == geteuid() && rs_confine_reclaim(fd))
 		return rs_error_errno(errno, "%s/log: taking it back from QEMU's user",
 				      r->folder.path);

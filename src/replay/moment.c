@@ -54,7 +54,7 @@ struct rs_error *rs_moment_span(const struct rs_moment *from, const struct rs_mo
 
 	if (to->ns > from->ns)
 		return NULL;
-	return rs_error_create(RS_USAGE, "--to %s is not after --from %s: nothing is between them",
+	return rs_error_create(RS_USAGE, "--to %s is not after --from %s",
 			       rs_moment_text(to->ns, texts[0]),
 			       rs_moment_text(from->ns, texts[1]));
 }
@@ -85,8 +85,8 @@ static bool read_stamp(const char *line, size_t bytes, uint64_t *ns)
 
 struct stamps {
 	bool any;
-	uint64_t last; /* the greatest one found */
-	uint64_t byte; /* offset of the line that was searched for */
+	uint64_t last; /* the latest one found */
+	uint64_t byte; /* offset of the first line with the stamp or a later one */
 };
 
 /* Returns whether a line has this stamp or a later one. */
@@ -108,7 +108,7 @@ static bool find_line(const char *text, size_t size, uint64_t wanted, struct sta
 	return false;
 }
 
-/* Finds the instruction that wrote this byte of the console: the guest's serial port is the only
+/* Finds the instruction that wrote this byte of the console. The guest's serial port is the only
  * channel that writes. Sets *found to false if the log ends before. */
 static struct rs_error *find_write(const uint8_t *bytes, size_t size, uint64_t byte,
 				   uint64_t *icount, bool *found)
@@ -152,8 +152,8 @@ static struct rs_error *no_line(const struct rs_recording *r, uint64_t wanted,
 				       r->folder.path, rs_moment_text(wanted, texts[0]),
 				       rs_moment_text(s->last, texts[1]));
 	return rs_error_create(RS_USAGE,
-			       "%s/console has no line with a stamp of the guest's kernel, so that "
-			       "its clock is not known: record the guest without quiet",
+			       "%s/console has no line with a stamp of the guest's kernel, so "
+			       "its clock is unknown: record the guest without quiet",
 			       r->folder.path);
 }
 

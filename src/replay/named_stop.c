@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the probes by name do where the machine stops at one: whether it fires, and its payload. */
+/* At a stop, decides whether a probe by name fires, and writes its payload. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static bool read_memory(void *ctx, uint64_t gva, void *buf, size_t bytes)
 	return rs_memory_read(ctx, gva, buf, bytes, NULL) == RS_FAULT_NONE;
 }
 
-/* Reads a value of the kernel's. Returns false if it cannot be read. */
+/* Reads a value from the kernel. Returns false if it cannot be read. */
 static bool value(struct rs_guest_kernel *guest, uint64_t gva, enum rs_field_id id, uint64_t *to)
 {
 	struct rs_linux *kernel = rs_guest_kernel_here(guest);
@@ -25,15 +25,14 @@ static bool value(struct rs_guest_kernel *guest, uint64_t gva, enum rs_field_id 
 }
 
 /* Returns whether the kernel leaves this system call: the number is the call's, and the caller is
- * the entry of system calls, which a task that begins (ret_from_fork) does not come from. */
+ * the entry of system calls. A new task (ret_from_fork) has another caller. */
 static bool is_syscall_left(struct rs_probed *p, uint32_t number)
 {
 	struct rs_linux *kernel = rs_guest_kernel_here(&p->guest);
 	uint64_t caller, nr = 0, size;
 	struct rs_ksym sym;
 
-	if (!kernel || !value(&p->guest, p->regs.gpr[RDI], RS_FIELD_PT_REGS_NR, &nr) ||
-	    nr != number ||
+	if (!kernel || !value(&p->guest, p->regs.gpr[RDI], RS_FIELD_REGS_NR, &nr) || nr != number ||
 	    rs_memory_read(&p->memory, p->regs.gpr[RSP], &caller, sizeof(caller), NULL) ||
 	    !rs_kallsyms_by_address(kernel->symbols, caller, &sym, &size))
 		return false;
@@ -64,7 +63,7 @@ static uint8_t *put(uint8_t *to, const void *from, size_t bytes)
 	return to + bytes;
 }
 
-/* By the x86-64 psABI 3.2.3, which the kernel follows for its functions. */
+/* Arguments of functions follow the x86-64 psABI 3.2.3, also in the kernel. */
 static uint8_t *put_args(const struct rs_x86_regs *regs, uint8_t *to)
 {
 	static const uint8_t order[] = { RDI, RSI, RDX, RCX, R8, R9 };
@@ -74,12 +73,12 @@ static uint8_t *put_args(const struct rs_x86_regs *regs, uint8_t *to)
 	return to;
 }
 
-/* A system call's are in the registers that the user had, which the kernel has saved. */
+/* Arguments of a system call are in the user's registers, which the kernel has saved. */
 static uint8_t *put_syscall_args(struct rs_replay_at *at, uint8_t *to)
 {
-	static const enum rs_field_id order[] = { RS_FIELD_PT_REGS_DI, RS_FIELD_PT_REGS_SI,
-						  RS_FIELD_PT_REGS_DX, RS_FIELD_PT_REGS_R10,
-						  RS_FIELD_PT_REGS_R8, RS_FIELD_PT_REGS_R9 };
+	static const enum rs_field_id order[] = { RS_FIELD_REGS_DI, RS_FIELD_REGS_SI,
+						  RS_FIELD_REGS_DX, RS_FIELD_REGS_R10,
+						  RS_FIELD_REGS_R8, RS_FIELD_REGS_R9 };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		uint64_t arg = 0;
@@ -95,12 +94,12 @@ static uint8_t *put_result(struct rs_replay_at *at, uint8_t *to)
 {
 	uint64_t result = 0;
 
-	if (!value(at->guest, at->regs->gpr[RDI], RS_FIELD_PT_REGS_AX, &result))
+	if (!value(at->guest, at->regs->gpr[RDI], RS_FIELD_REGS_AX, &result))
 		at->unread++;
 	return put(to, &result, sizeof(result));
 }
 
-/* Reads the task that is next, which is checked as each. */
+/* Reads the next task, and checks it. */
 static void next_read(struct rs_replay_at *at, struct rs_linux_task *next)
 {
 	struct rs_linux *kernel = rs_guest_kernel_here(at->guest);

@@ -61,7 +61,8 @@ static bool char_skip(const char **at, char c)
 	return true;
 }
 
-/* Parses a register, "%rax". "%rip" is the number -1 with *rip, if rip is not NULL. */
+/* Parses a register, "%rax". "%rip" gives the number -1 and sets *rip; it is invalid if rip is
+ * NULL. */
 static bool reg(const char **at, int8_t *number, uint8_t *shift, bool *rip)
 {
 	size_t len = 0;
@@ -137,7 +138,7 @@ static bool in_memory(const char **at, struct rs_operand *o)
 	if (!displacement(at, o))
 		return false;
 	if (!char_skip(at, '('))
-		return o->has_symbol; /* only its address */
+		return o->has_symbol; /* has only its address */
 	if (**at == '%' && !reg(at, &o->base, &shift, &rip))
 		return false;
 	if (char_skip(at, ',')) {
@@ -188,8 +189,8 @@ bool rs_operand_parse(const char **text, struct rs_operand *o)
 
 /* ---- notes ---------------------------------------------------------------------------------- */
 
-/* Reads the text at *at, and moves *at behind its NUL. Returns false if it has none, or is too
- * long. */
+/* Reads the text at *at, and moves *at past its NUL. Returns false if there is no NUL, or the text
+ * is too long. */
 static bool text_at(const uint8_t **at, const uint8_t *end, char to[RS_NOTE_TEXT_MAX])
 {
 	size_t left = (size_t)(end - *at), len = strnlen((const char *)*at, left);
@@ -227,7 +228,7 @@ static bool probe_of(const uint8_t *desc, size_t bytes, struct rs_note *note)
 	const uint8_t *at = desc + 24, *end = desc + bytes;
 	char operands[RS_NOTE_TEXT_MAX];
 
-	if (bytes < 24) /* pc, base, semaphore */
+	if (bytes < 24) /* sizes of pc, base and semaphore */
 		return false;
 	memcpy(&note->pc, desc, sizeof(note->pc));
 	return note->pc && text_at(&at, end, note->provider) && text_at(&at, end, note->name) &&
@@ -239,19 +240,19 @@ static bool probe_of(const uint8_t *desc, size_t bytes, struct rs_note *note)
 static bool assert_of(struct rs_notes *notes, const uint8_t *desc, size_t bytes)
 {
 	const uint8_t *at = desc, *end = desc + bytes;
-	struct rs_note said;
+	struct rs_note assertion;
 	bool any = false;
 
-	if (!text_at(&at, end, said.name) || !text_at(&at, end, said.expression) ||
-	    !text_at(&at, end, said.names))
+	if (!text_at(&at, end, assertion.name) || !text_at(&at, end, assertion.expression) ||
+	    !text_at(&at, end, assertion.names))
 		return false;
 	for (uint32_t i = 0; i < notes->n; i++) {
 		struct rs_note *note = &notes->at[i];
 
-		if (!rs_note_is_assert(note) || strcmp(note->name, said.name) != 0)
+		if (!rs_note_is_assert(note) || strcmp(note->name, assertion.name) != 0)
 			continue;
-		memcpy(note->expression, said.expression, sizeof(said.expression));
-		memcpy(note->names, said.names, sizeof(said.names));
+		memcpy(note->expression, assertion.expression, sizeof(assertion.expression));
+		memcpy(note->names, assertion.names, sizeof(assertion.names));
 		any = true;
 	}
 	return any;
@@ -297,8 +298,8 @@ static struct rs_error *section_notes(Elf_Scn *section, const char *owner, uint3
 	return err;
 }
 
-/* Handles a symbol that an operand names: a function's or an object's. Several files of a program
- * may each have a static object of this name; then the symbol is ambiguous. */
+/* Handles a symbol that an operand names: a function or an object. Several files of a program may
+ * each have a static object of this name; the symbol is then ambiguous. */
 static void found_symbol(struct rs_operand *o, const GElf_Sym *symbol)
 {
 	o->ambiguous |= o->found && o->symbol_at != symbol->st_value;
@@ -314,7 +315,7 @@ static bool is_place(const GElf_Sym *symbol)
 	return symbol->st_shndx && type != STT_FILE && type != STT_SECTION && type != STT_TLS;
 }
 
-/* Finds symbols that operands name. */
+/* Finds the symbols that operands name. */
 static void section_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
 			    struct rs_notes *notes)
 {
@@ -347,7 +348,7 @@ static bool resolve(struct rs_operand *o)
 	return !o->has_symbol;
 }
 
-/* Removes probes whose values are at unknown symbols. */
+/* Removes probes with values at unknown symbols. */
 static void resolve_all(struct rs_notes *notes)
 {
 	uint32_t n = 0;

@@ -14,20 +14,20 @@
 #include "replay/snapshots.h"
 
 #define REGS_MAX  8192u
-#define SNAP_FROM (UINT64_C(1) << 24) /* fewer instructions are faster to repeat */
+#define SNAP_FROM (UINT64_C(1) << 24) /* repeating fewer instructions is faster */
 
-/* The console's position at a snapshot. */
+/* The position on the console at a snapshot. */
 struct mark {
 	uint64_t icount, console;
 };
 
 /* One of the two replays. The main thread owns its session, because QEMU ends with the thread that
- * started it; long operations run on another thread. */
+ * started it. Long operations run on another thread. */
 struct side {
 	const struct rs_recording *recording;
 	const volatile bool *stop;
 	struct rs_session *session;
-	int console;   /* memfd: the output, some of it repeated */
+	int console;   /* memfd: the console's output, partly repeated */
 	uint64_t size; /* of that */
 	uint64_t at,
 		written; /* the present instruction; bytes that the guest had written by then */
@@ -52,7 +52,7 @@ struct pair {
 
 static struct rs_error *side_open(struct side *s)
 {
-	/* Going back hangs if the machine has a kernel's ROM for APICs; the replay is then
+	/* Going back hangs if the machine has a kernel's ROM for APICs. The replay is then
 	 * restarted instead. */
 	struct rs_session_options options = { .snapshots = !s->recording->vapic };
 	char path[64];
@@ -180,7 +180,7 @@ static void progress_report(const struct pair *p, uint64_t same, uint64_t differ
 		p->options->progress(p->options->ctx, same, differs);
 }
 
-/* Checks the instruction from which the search starts, where both should be equal. */
+/* Checks that the replays are equal at the instruction where the search starts. */
 static struct rs_error *begin(struct pair *p, uint64_t end, uint64_t *same)
 {
 	bool are = false;
@@ -245,7 +245,7 @@ static struct rs_error *narrow(struct pair *p, uint64_t *same, uint64_t *differs
 	return err;
 }
 
-/* ---- what differs ------------------------------------------------------------------------- */
+/* ---- differences ---------------------------------------------------------------------------- */
 
 /* Compares RAM, which is in one piece below 4 GiB (recording.h), so that file offsets are physical
  * addresses. */

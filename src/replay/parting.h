@@ -8,9 +8,8 @@
  *	                         |---X			halves, from a snapshot
  *	                             |-X  parted
  *
- * If the machines differ only between two compared places, the search does not find that. The
- * result is one place at which they were equal, before the first compared place at which they
- * differ.
+ * If the machines differ only between two compared places, the search does not find it. The result
+ * is a place where they were equal, before the first compared place where they differ.
  */
 #ifndef RS_REPLAY_PARTING_H
 #define RS_REPLAY_PARTING_H
@@ -24,9 +23,9 @@
 
 struct rs_parting {
 	bool parted;
-	uint64_t same;	 /* the last instruction where both are the same; of machines that never
-			  * part, the last that both have */
-	uint64_t looked; /* number of compared places */
+	/* the last instruction where both are equal; if they never part, the last that both have */
+	uint64_t same;
+	uint64_t looked;	   /* number of compared places */
 	uint64_t console_bytes;	   /* bytes that the guest had written at `same` */
 	struct rs_x86_regs before; /* registers at `same`, of both */
 	/* Whether the program of the options is executed there, and its base. */
@@ -34,13 +33,14 @@ struct rs_parting {
 	uint64_t base;
 	/* Registers one instruction later, where they differ. */
 	struct rs_x86_regs after[2];
-	bool raw;			      /* other registers differ: x87, SSE, debug */
-	uint64_t n_pages;		      /* pages of RAM that differ, and the first of them */
+	bool raw; /* other registers differ: x87, SSE, debug */
+	/* number of pages of RAM that differ, and the first of them */
+	uint64_t n_pages;
 	uint64_t pages[RS_PARTING_PAGES_MAX]; /* physical addresses */
 };
 
 struct rs_parting_options {
-	uint64_t from;			  /* they should be equal here; this is verified */
+	uint64_t from;			  /* where both should be equal; this is verified */
 	const volatile bool *stop;	  /* or NULL */
 	const struct rs_program *program; /* or NULL */
 	/* Reports the progress from time to time; or NULL. */
@@ -48,8 +48,8 @@ struct rs_parting_options {
 	void *ctx;
 };
 
-/* Finds the difference. Both recordings have passed rs_recording_check(). Returns RS_USAGE if their
- * amounts of RAM differ, and RS_FAILED also if *stop became true. */
+/* Finds the difference. Both recordings must have passed rs_recording_check(). Returns RS_USAGE if
+ * their amounts of RAM differ, and RS_FAILED also if *stop became true. */
 struct rs_error *rs_parting_find(const struct rs_recording *const two[2],
 				 const struct rs_parting_options *options,
 				 struct rs_parting *parting);

@@ -38,42 +38,46 @@ static const struct kind {
 	uint16_t n_fields;
 	const char *help;
 } kinds[] = {
-	[RS_REPLAY_TIMER] = { "timer", stop_fields, 3, "each so much guest time" },
+	[RS_REPLAY_TIMER] = { "timer", stop_fields, 3, "once in each period of guest time" },
 	[RS_REPLAY_EXEC] = { "addr", stop_fields, 3, "before the instruction at an address" },
 	[RS_REPLAY_MEM] = { "mem", mem_fields, 5,
-			    "after an instruction that reads or writes there" },
+			    "after an instruction that accesses memory there" },
 };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static const struct rs_replay_template templates[] = {
 	{ "timer", "", "N(us|ms|s|insns)", "(x64 pc, u64 icount, u8 cpl)",
-	  "in a replay: each N of guest time, or so many instructions" },
+	  "in a replay: once in each period N of guest time, or of instructions" },
+	{ "timer", "FROM+TIMES", "N(us|ms|s|insns)", "(x64 pc, u64 icount, u8 cpl)",
+	  "in a replay: the same from a time on, this many times" },
 	{ "addr", "0xADDR", "exec", "(x64 pc, u64 icount, u8 cpl)",
 	  "in a replay: before the instruction at a virtual address" },
 	{ "mem", "0xADDR", "read", "(x64 address, u32 size:bytes, x64 pc, u64 icount, u8 cpl)",
 	  "in a replay: after an instruction that reads the byte there; 0xADDR+N: N bytes" },
 	{ "mem", "0xADDR", "write", "(x64 address, u32 size:bytes, x64 pc, u64 icount, u8 cpl)",
-	  "in a replay: after one that writes there" },
+	  "in a replay: after an instruction that writes there" },
 	{ "mem", "0xADDR", "read|write",
 	  "(x64 address, u32 size:bytes, x64 pc, u64 icount, u8 cpl)",
-	  "in a replay: after one that does either" },
+	  "in a replay: after an instruction that reads or writes there" },
 	{ "usdt", "PROVIDER", "NAME", "(arg0, ..., x64 pc, u64 icount)",
 	  "in a replay: a static probe of --binary PROGRAM, with its arguments" },
 	{ "assert", "FILE", "LINE", "(values by name, x64 pc, u64 icount, text expression)",
 	  "in a replay: an assertion of --binary PROGRAM that does not hold" },
 	{ "kernel", "FUNCTION", "entry", "(x64 arg0, ..., x64 arg5, x64 pc, u64 icount, u8 cpl)",
-	  "in a replay: a function of the guest's kernel is called; return: it is left, with "
-	  "retval; +BYTES: at an instruction of it" },
+	  "in a replay: a function of the guest's kernel is called; return: it returns, with "
+	  "retval; +BYTES: at an instruction in it" },
 	{ "PROGRAM", "FUNCTION", "entry", "(x64 arg0, ..., x64 arg5, x64 pc, u64 icount, u8 cpl)",
-	  "in a replay: the same, of a function of --binary PROGRAM" },
+	  "in a replay: the same for a function of --binary PROGRAM" },
+	{ "MODULE", "FUNCTION", "entry", "(x64 arg0, ..., x64 arg5, x64 pc, u64 icount, u8 cpl)",
+	  "in a replay: the same for a function of a kernel module, while it is loaded" },
 	{ "syscall", "NAME", "entry", "(x64 arg0, ..., x64 arg5, x64 pc, u64 icount, u8 cpl)",
 	  "in a replay: a system call of the guest begins" },
 	{ "syscall", "NAME", "return", "(s64 retval, x64 pc, u64 icount, u8 cpl)",
-	  "in a replay: a system call of the guest has ended" },
+	  "in a replay: a system call of the guest ends" },
 	{ "sched", "", "switch",
 	  "(x64 prev, x64 next, s32 next_pid, s32 next_tid, x64 pc, u64 icount, u8 cpl, text "
 	  "next_comm)",
-	  "in a replay: the guest's kernel changes tasks, in the old one" },
+	  "in a replay: the guest's kernel switches tasks, in the old task" },
 };
 
 const struct rs_replay_template *rs_replay_template(uint32_t index)
@@ -105,8 +109,9 @@ bool rs_replay_words(const char *description, struct rs_replay_words *words)
 	return true;
 }
 
-/* Parses a timer's period, "997us", as instructions. */
-static struct rs_error *parse_timer(const char *name, uint32_t shift, struct rs_replay_probe *probe)
+/* Parses a time, "997us" or "5insns", as instructions. Sets *counts if it is a number of
+ * instructions. Returns false if it is no time, or has no instruction. */
+static bool parse_time(const char *text, size_t len, uint32_t shift, uint64_t *insns, bool *counts)
 {
 	static const struct {
 		const char *name;
@@ -117,20 +122,55 @@ static struct rs_error *parse_timer(const char *name, uint32_t shift, struct rs_
 	uint64_t n, ns;
 	char *end;
 
-	n = isdigit((unsigned char)*name) ? strtoull(name, &end, 10) : 0;
+	*insns = 0;
+	n = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
 	for (size_t i = 0; n && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(units[i].name, end) != 0)
+		if (strlen(units[i].name) != (size_t)(text + len - end) ||
+		    memcmp(units[i].name, end, strlen(units[i].name)) != 0)
 			continue;
-		if (!units[i].ns)
-			probe->period = n;
+		*counts = !units[i].ns;
+		if (*counts)
+			*insns = n;
 		else if (!__builtin_mul_overflow(n, units[i].ns, &ns))
-			probe->period = ns >> shift;
+			*insns = ns >> shift;
 		break;
 	}
-	if (!probe->period || probe->period > (uint64_t)INT64_MAX >> shift)
+	return *insns && *insns <= (uint64_t)INT64_MAX >> shift;
+}
+
+/* Parses a timer's window, "1500ms+1000": its beginning, and how often it fires. Both are
+ * optional. */
+static bool parse_window(const char *text, uint32_t shift, struct rs_replay_probe *probe)
+{
+	const char *plus = strchrnul(text, '+');
+	char *end;
+
+	if (plus > text &&
+	    !parse_time(text, (size_t)(plus - text), shift, &probe->from, &probe->counts))
+		return false;
+	if (!*plus)
+		return true;
+	probe->limit = isdigit((unsigned char)plus[1]) ? strtoull(plus + 1, &end, 10) : 0;
+	return probe->limit && !*end;
+}
+
+static struct rs_error *parse_timer(const struct rs_replay_words *words, uint32_t shift,
+				    struct rs_replay_probe *probe)
+{
+	const char *name = words->at[3];
+	bool insns = false;
+
+	if (!parse_window(words->at[2], shift, probe))
 		return rs_error_create(RS_USAGE,
-				       "a replay's timer is a number and us, ms, s or insns, and "
+				       "a timer's function is its first time and a number of times "
+				       "that it fires: guest:timer:1500ms+1000:%s",
+				       name);
+	if (!parse_time(name, strlen(name), shift, &probe->period, &insns))
+		return rs_error_create(RS_USAGE,
+				       "a replay's timer is a number and us, ms, s or insns, with "
 				       "at least one instruction: guest:timer::997us");
+	probe->steps = insns && probe->period == 1 && !probe->counts;
+	probe->counts |= insns && !probe->steps;
 	return NULL;
 }
 
@@ -204,11 +244,7 @@ struct rs_error *rs_replay_probe_parse(const char *description, uint32_t shift,
 	*ours = true;
 	probe->kind = (enum rs_replay_kind)kind;
 	if (probe->kind == RS_REPLAY_TIMER)
-		return *words.at[2] ? rs_error_create(RS_USAGE,
-						      "a timer has no function: "
-						      "guest:timer::%s",
-						      words.at[3])
-				    : parse_timer(words.at[3], shift, probe);
+		return parse_timer(&words, shift, probe);
 	return probe->kind == RS_REPLAY_EXEC ? parse_exec(&words, probe) : parse_mem(&words, probe);
 }
 
@@ -284,18 +320,31 @@ static void place(struct rs_replay_probe *p, bool steady, uint64_t seed)
 	p->next = begin + (steady ? p->period : 1 + mixed(seed + p->period, p->round) % p->period);
 }
 
-void rs_replay_timer_start(struct rs_replay_probe *p, uint64_t from, bool steady, uint64_t seed)
+static void advance(struct rs_replay_probe *p, uint64_t now, bool steady, uint64_t seed)
 {
-	p->round = from ? (from - 1) / p->period : 0;
-	place(p, steady, seed);
-	if (from)
-		rs_replay_timer_next(p, from - 1, steady, seed);
-}
-
-void rs_replay_timer_next(struct rs_replay_probe *p, uint64_t now, bool steady, uint64_t seed)
-{
+	if (p->period == 1 && p->next <= now) /* each instruction, or each stop */
+		p->round = now - 1;
 	while (p->next <= now) {
 		p->round++;
 		place(p, steady, seed);
 	}
+}
+
+void rs_replay_timer_start(struct rs_replay_probe *p, uint64_t from, bool steady, uint64_t seed)
+{
+	if (from < p->from)
+		from = p->from;
+	p->fired = 0;
+	p->round = from ? (from - 1) / p->period : 0;
+	place(p, steady, seed);
+	if (from)
+		advance(p, from - 1, steady, seed);
+}
+
+void rs_replay_timer_next(struct rs_replay_probe *p, uint64_t now, bool steady, uint64_t seed)
+{
+	if (p->limit && ++p->fired == p->limit)
+		p->next = UINT64_MAX;
+	else
+		advance(p, now, steady, seed);
 }

@@ -9,9 +9,7 @@
 #include "replay/named.h"
 #include "replay/ram.h"
 
-#define PROBES_MAX 4096u
-
-/* ---- the machine, as programs see it ------------------------------------------------------ */
+/* ---- the machine for programs ------------------------------------------------------------- */
 
 static bool machine_reg(void *ctx, const char *name, uint64_t *value)
 {
@@ -24,7 +22,11 @@ static bool machine_read(void *ctx, uint64_t gva, void *buf, size_t bytes, uint6
 {
 	struct rs_probed *p = ctx;
 
-	return rs_memory_read(&p->memory, gva, buf, bytes, at) == RS_FAULT_NONE;
+	if (rs_memory_read(&p->memory, gva, buf, bytes, at) == RS_FAULT_NONE)
+		return true;
+	/* Under PTI, the user's page table of a process does not map the kernel. */
+	return gva >> 63 && rs_guest_kernel_here(&p->guest) &&
+	       rs_memory_read(&p->guest.kernel->memory, gva, buf, bytes, at) == RS_FAULT_NONE;
 }
 
 static bool machine_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes, uint64_t *at)
@@ -68,8 +70,10 @@ struct rs_error *rs_probed_init(struct rs_probed *p, const struct rs_clock *cloc
 
 void rs_probed_deinit(struct rs_probed *p)
 {
+	rs_probed_names_destroy(p->names); /* before `kernel`, which it reads */
 	rs_guest_kernel_deinit(&p->guest);
 	rs_named_destroy(p->named);
+	rs_probed_modules_destroy(p->module_probes);
 	rs_schema_destroy(p->schema);
 	free(p->probes);
 	free(p->views);
@@ -80,8 +84,8 @@ void rs_probed_deinit(struct rs_probed *p)
 
 static struct rs_error *make_room(struct rs_probed *p)
 {
-	if (p->n_probes == PROBES_MAX)
-		return rs_error_create(RS_USAGE, "more than %u probes of a machine", PROBES_MAX);
+	if (p->n_probes == RS_PROBES_MAX)
+		return rs_error_create(RS_USAGE, "more than %u probes of a machine", RS_PROBES_MAX);
 	return RS_VECTOR_RESERVE(p->probes, p->room, p->n_probes + 1) ? NULL : rs_error_no_memory();
 }
 
@@ -93,9 +97,9 @@ struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, ui
 	struct rs_error *err;
 
 	*event = NULL;
-	for (uint32_t i = 0; i < p->n_probes; i++) {
+	for (uint32_t i = 0; i < p->n_probes && !rs_named_is_glob(description); i++) {
 		if (p->probes[i].event && rs_probe_match(description, p->probes[i].event))
-			return NULL; /* it exists already */
+			return NULL; /* the probe exists already */
 	}
 	err = rs_replay_probe_parse(description, shift, &probe, &ours);
 	if (err)
@@ -112,7 +116,8 @@ struct rs_error *rs_probed_make(struct rs_probed *p, const char *description, ui
 	return NULL;
 }
 
-/* Adds a program's probe, once for each possible base of the program. */
+/* Adds a program's probe, once for each possible base of the program; if it has none, once without
+ * a place, for copies at the bases that are found. */
 static struct rs_error *add_placed(struct rs_probed *p, const struct rs_program *program,
 				   struct rs_replay_probe probe)
 {
@@ -120,6 +125,11 @@ static struct rs_error *add_placed(struct rs_probed *p, const struct rs_program 
 	struct rs_error *err = NULL;
 
 	probe.of_program = true;
+	probe.is_nowhere = !program->n_bases;
+	if (probe.is_nowhere)
+		err = make_room(p);
+	if (probe.is_nowhere && !err)
+		p->probes[p->n_probes++] = probe;
 	for (uint32_t i = 0; !err && i < program->n_bases; i++) {
 		err = make_room(p);
 		if (err)
@@ -136,7 +146,16 @@ struct rs_error *rs_probed_add(struct rs_probed *p, const struct rs_replay_probe
 	struct rs_error *err;
 
 	if (probe->of_program)
-		return add_placed(p, p->program.of, *probe);
+		return add_placed(p, p->programs[probe->program].of, *probe);
+	for (uint32_t i = 0; probe->of_module && i < p->n_probes; i++) {
+		struct rs_replay_probe *old = &p->probes[i];
+
+		/* a place in a module that has been unloaded */
+		if (old->of_module != probe->of_module || !old->is_nowhere || old->is_set)
+			continue;
+		*old = *probe;
+		return NULL;
+	}
 	err = make_room(p);
 	if (!err)
 		p->probes[p->n_probes++] = *probe;
@@ -149,15 +168,21 @@ struct rs_error *rs_probed_add_notes(struct rs_probed *p, const struct rs_notes 
 	struct rs_replay_probe probe = {
 		.kind = RS_REPLAY_ENTRY, .address = program->entry, .bytes = 1, .point = RS_GDB_EXEC
 	};
+	const uint32_t index = p->n_programs;
 	struct rs_error *err = NULL;
 
-	p->program.of = program;
+	if (index == RS_PROGRAMS_MAX)
+		return rs_error_create(RS_USAGE, "more than %u programs", RS_PROGRAMS_MAX);
+	p->n_programs++;
+	p->programs[index].of = program;
+	probe.program = index;
 	if (program->entry)
 		err = add_placed(p, program, probe);
 	for (uint32_t i = 0; !err && i < notes->n; i++) {
 		err = make_room(p);
 		if (!err)
 			err = rs_replay_note_declare(p->schema, p->n_probes, &notes->at[i], &probe);
+		probe.program = index;
 		if (!err)
 			err = add_placed(p, program, probe);
 	}
@@ -172,20 +197,32 @@ static void want(struct rs_probed *p, const struct rs_query *query)
 		struct rs_replay_probe *probe = &p->probes[i];
 
 		probe->wanted = probe->event && rs_query_wants(query, probe->event);
-		p->program.wanted |= probe->wanted && probe->of_program;
+		if (probe->of_program)
+			p->programs[probe->program].wanted |= probe->wanted;
 	}
 	for (uint32_t i = 0; i < p->n_probes; i++) {
 		if (p->probes[i].kind == RS_REPLAY_ENTRY)
-			p->probes[i].wanted = p->program.wanted;
+			p->probes[i].wanted = p->programs[p->probes[i].program].wanted;
 	}
+	for (struct rs_module_probe *of = p->module_probes; of; of = of->next)
+		of->wanted = rs_query_wants(query, of->event);
+}
+
+struct rs_error *rs_probed_make_room(struct rs_probed *p)
+{
+	const size_t n = (size_t)p->n_probes + 1;
+	struct rs_view *views = realloc(p->views, n * sizeof(*p->views));
+	void *payloads = realloc(p->payloads, n * sizeof(*p->payloads));
+
+	p->views = views ? views : p->views;
+	p->payloads = payloads ? payloads : p->payloads;
+	return views && payloads ? NULL : rs_error_no_memory();
 }
 
 struct rs_error *rs_probed_begin(struct rs_probed *p, const struct rs_query *query)
 {
 	want(p, query);
-	p->views = calloc(p->n_probes + 1, sizeof(*p->views));
-	p->payloads = calloc(p->n_probes + 1, sizeof(*p->payloads));
-	return p->views && p->payloads ? NULL : rs_error_no_memory();
+	return rs_probed_make_room(p);
 }
 
 void rs_probed_map(struct rs_probed *p, const uint8_t *ram, uint64_t bytes)
@@ -200,6 +237,7 @@ void rs_probed_stopped(struct rs_probed *p)
 							   .cr4 = p->regs.cr4,
 							   .efer = p->regs.efer });
 	rs_guest_kernel_stopped(&p->guest, &p->memory, &p->regs);
+	rs_probed_names_stopped(p->names);
 }
 
 void rs_probed_fired(struct rs_probed *p)
@@ -215,10 +253,14 @@ void rs_probed_fired(struct rs_probed *p)
 
 bool rs_probed_breaks(const struct rs_probed *p, uint64_t rip)
 {
+	for (uint32_t i = 0; i < RS_CHANGES; i++)
+		if (p->changes[i] && rip == p->changes[i])
+			return true;
 	for (uint32_t i = 0; i < p->n_probes; i++) {
 		const struct rs_replay_probe *probe = &p->probes[i];
 
-		if (probe->wanted && rs_replay_probe_is_code(probe) && probe->address == rip)
+		if (rs_replay_probe_needs_point(probe) && rs_replay_probe_is_code(probe) &&
+		    probe->address == rip)
 			return true;
 	}
 	return false;
@@ -229,18 +271,19 @@ static bool read_memory(void *ctx, uint64_t gva, void *buf, size_t bytes)
 	return rs_memory_read(ctx, gva, buf, bytes, NULL) == RS_FAULT_NONE;
 }
 
-/* Returns whether the program is executed at the probe, and counts that. */
+/* Returns whether the program is executed at the probe. Counts the hit. */
 static bool program_is_there(struct rs_probed *p, const struct rs_replay_probe *probe)
 {
-	bool is = rs_program_is_at(p->program.of, probe->base, probe->address, read_memory,
-				   &p->memory);
+	struct rs_probed_program *program = &p->programs[probe->program];
+	bool is =
+		rs_program_is_at(program->of, probe->base, probe->address, read_memory, &p->memory);
 
 	if (!is)
-		p->program.others++;
+		program->others++;
 	else if (probe->kind == RS_REPLAY_ENTRY)
-		p->program.begun++;
+		program->begun++;
 	else
-		p->program.reached++;
+		program->reached++;
 	return is;
 }
 
@@ -249,7 +292,9 @@ bool rs_probed_hit(struct rs_probed *p, const struct rs_replay_probe *probe)
 	if (probe->kind == RS_REPLAY_MEM)
 		return p->stopped.why == RS_GDB_WATCHED && p->stopped.address == probe->address &&
 		       p->stopped.kind == probe->point;
-	if (probe->address != p->regs.rip || p->again)
+	if (probe->address != p->regs.rip || p->again || probe->is_nowhere)
+		return false;
+	if (probe->of_module && !rs_probed_module_is_there(p, probe))
 		return false;
 	if (probe->of_program && !program_is_there(p, probe))
 		return false;

@@ -12,8 +12,8 @@
 #include "replay/gdb.h"
 
 /* arch/x86: DEFAULT_MAP_WINDOW (page_64_types.h), ELF_ET_DYN_BASE (elf.h), and mmap_base() of
- * mm/mmap.c with the least gap for the stack, which is that of limits up to it, and with the
- * greatest, of a stack without a limit. */
+ * mm/mmap.c with the smallest gap for the stack, which also applies to smaller stack limits, and
+ * with the largest gap, for an unlimited stack. */
 #define MAP_WINDOW  UINT64_C(0x7ffffffff000)
 #define DYN_BASE    (MAP_WINDOW / 3 * 2)
 #define GAP_LEAST   (UINT64_C(128) << 20)
@@ -35,7 +35,7 @@ struct found {
 	const char *path;
 	int fd;
 	Elf *elf;
-	bool interpreter, pie;
+	bool interpreter, pie, soname;
 	uint64_t first, end, align; /* of all loaded segments */
 	bool any;
 };
@@ -71,7 +71,7 @@ static struct rs_error *keep(const struct found *f, const GElf_Phdr *part, struc
 	return NULL;
 }
 
-static struct rs_error *take_load(struct found *f, const GElf_Phdr *part, struct rs_program *p)
+static struct rs_error *add_segment(struct found *f, const GElf_Phdr *part, struct rs_program *p)
 {
 	if (part->p_vaddr > UINT64_MAX - ADDRESS_MAX) {
 		p->kernel = f->any = true;
@@ -90,7 +90,7 @@ static struct rs_error *take_load(struct found *f, const GElf_Phdr *part, struct
 	return part->p_flags & PF_W || !part->p_filesz ? NULL : keep(f, part, p);
 }
 
-static void take_notes(const struct found *f, const GElf_Phdr *part, struct rs_program *p)
+static void read_notes(const struct found *f, const GElf_Phdr *part, struct rs_program *p)
 {
 	Elf_Data *data = elf_getdata_rawchunk(f->elf, (int64_t)part->p_offset, part->p_filesz,
 					      part->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
@@ -107,18 +107,20 @@ static void take_notes(const struct found *f, const GElf_Phdr *part, struct rs_p
 	}
 }
 
-/* Reads whether the file is marked as a program, which a library is not. */
-static void take_dynamic(struct found *f, const GElf_Phdr *part)
+/* Reads whether the file is marked as a program, or has a library's name. */
+static void read_dynamic(struct found *f, const GElf_Phdr *part)
 {
 	Elf_Data *data =
 		elf_getdata_rawchunk(f->elf, (int64_t)part->p_offset, part->p_filesz, ELF_T_DYN);
 	GElf_Dyn one;
 
-	for (int i = 0; data && gelf_getdyn(data, i, &one) && one.d_tag != DT_NULL; i++)
+	for (int i = 0; data && gelf_getdyn(data, i, &one) && one.d_tag != DT_NULL; i++) {
 		f->pie |= one.d_tag == DT_FLAGS_1 && (one.d_un.d_val & DF_1_PIE);
+		f->soname |= one.d_tag == DT_SONAME;
+	}
 }
 
-static struct rs_error *take_parts(struct found *f, struct rs_program *p)
+static struct rs_error *read_parts(struct found *f, struct rs_program *p)
 {
 	struct rs_error *err = NULL;
 	size_t n = 0;
@@ -130,11 +132,11 @@ static struct rs_error *take_parts(struct found *f, struct rs_program *p)
 	     i++) {
 		f->interpreter |= part.p_type == PT_INTERP;
 		if (part.p_type == PT_LOAD)
-			err = take_load(f, &part, p);
+			err = add_segment(f, &part, p);
 		else if (part.p_type == PT_NOTE)
-			take_notes(f, &part, p);
+			read_notes(f, &part, p);
 		else if (part.p_type == PT_DYNAMIC)
-			take_dynamic(f, &part);
+			read_dynamic(f, &part);
 	}
 	if (!err && !f->any)
 		err = rs_error_create(RS_USAGE, "%s is not a program: it has no loaded segment",
@@ -152,22 +154,26 @@ static void add_base(struct rs_program *p, uint64_t base)
 	p->bases[p->n_bases++] = base;
 }
 
-/* Computes the bases as load_elf_binary() does. Kernels before 6.10 do not align a static one to
- * more than pages. */
+/* Returns whether a file that moves is a library, even if it can be executed, as the C library
+ * can. */
+static bool is_library(const struct found *f)
+{
+	return !f->pie && (f->soname || !f->interpreter);
+}
+
+/* Computes the bases as load_elf_binary() does. Kernels before 6.10 align a static program only to
+ * pages. */
 static struct rs_error *find_places(const struct found *f, struct rs_program *p)
 {
 	uint64_t align = f->align > PAGE ? f->align : PAGE;
 	uint64_t size = PAGE_OF(f->end - f->first + PAGE - 1);
 
+	if (is_library(f))
+		return NULL;
 	if (f->interpreter) {
 		add_base(p, PAGE_OF((DYN_BASE & ~(align - 1)) - f->first));
 		return NULL;
 	}
-	if (!f->pie)
-		return rs_error_create(RS_USAGE,
-				       "%s is a library, whose place its file does not say: "
-				       "%s@0xBASE",
-				       f->path, f->path);
 	if (size >= MMAP_LOW)
 		return damaged(f, "it is too long");
 	add_base(p, MMAP_TOP - size - f->first);
@@ -189,12 +195,12 @@ static struct rs_error *read_elf(struct found *f, struct rs_program *p)
 	p->moves = head.e_type == ET_DYN;
 	if (p->given && (!p->moves || p->bases[0] != PAGE_OF(p->bases[0])))
 		return rs_error_create(RS_USAGE,
-				       p->moves ? "%s: its base is where a page begins"
-						: "%s is not position independent: it has no base",
+				       p->moves ? "%s: its base must be page-aligned"
+						: "%s is not position independent and has no base",
 				       f->path);
-	err = take_parts(f, p);
-	/* A library at a base does not start there. */
-	p->entry = f->interpreter || f->pie || !p->moves ? head.e_entry : 0;
+	err = read_parts(f, p);
+	/* Execution does not start at the entry of a library with a base. */
+	p->entry = p->moves && is_library(f) ? 0 : head.e_entry;
 	if (!p->moves || p->kernel)
 		p->bases[p->n_bases++] = 0;
 	else if (!err && !p->given)
@@ -216,7 +222,7 @@ static struct rs_error *split(const char *path, struct rs_program *p)
 	errno = 0;
 	p->bases[0] = strtoull(at + 1, &end, 16);
 	if (*end || errno || p->bases[0] >= ADDRESS_MAX)
-		return rs_error_create(RS_USAGE, "%s: FILE@0xBASE has an address", path);
+		return rs_error_create(RS_USAGE, "%s: FILE@0xBASE needs a valid address", path);
 	p->n_bases = 1;
 	p->given = true;
 	*at = '\0';
@@ -318,21 +324,34 @@ static enum is compare_at(const struct rs_program *p, const struct place *to, ui
 	return is;
 }
 
-/* Returns whether all segments that are in memory match; absent pages are ignored. */
-static bool all_same(const struct rs_program *p, const struct place *to)
+/* Compares all segments that are in memory; absent pages are ignored. */
+static enum is compare_all(const struct rs_program *p, const struct place *to)
 {
+	enum is all = NOT_THERE;
+
 	for (uint32_t i = 0; i < p->n_segments; i++) {
 		const struct rs_program_segment *s = &p->segments[i];
 
 		for (uint64_t at = s->skip; at < s->bytes;) {
 			uint64_t part = in_page(s, at, PAGE);
+			enum is is = compare(to, s, at, part);
 
-			if (compare(to, s, at, part) == OTHER)
-				return false;
+			if (is == OTHER)
+				return OTHER;
+			all = is == SAME ? SAME : all;
 			at += part;
 		}
 	}
-	return true;
+	return all;
+}
+
+/* Compares the build-id or, if that is absent, all segments. */
+static enum is compare_program(const struct rs_program *p, const struct place *to)
+{
+	enum is id = p->build_id_bytes ? compare_at(p, to, p->build_id, p->build_id_bytes)
+				       : NOT_THERE;
+
+	return id == NOT_THERE ? compare_all(p, to) : id;
 }
 
 bool rs_program_is_at(const struct rs_program *p, uint64_t base, uint64_t address,
@@ -340,14 +359,36 @@ bool rs_program_is_at(const struct rs_program *p, uint64_t base, uint64_t addres
 {
 	const struct place to = { base, read, ctx };
 	const struct rs_program_segment *code = segment_of(p, address - base);
-	enum is id;
 
-	/* The page that is executed is present. */
+	/* The page of the executed instruction is present. */
 	if (!code || compare(&to, code, address - base - code->address,
 			     in_page(code, address - base - code->address, CODE_BYTES)) != SAME)
 		return false;
-	id = p->build_id_bytes ? compare_at(p, &to, p->build_id, p->build_id_bytes) : NOT_THERE;
-	return id == NOT_THERE ? all_same(p, &to) : id == SAME;
+	return compare_program(p, &to) != OTHER;
+}
+
+bool rs_program_is_mapped(const struct rs_program *p, uint64_t base, rs_program_read_fn *read,
+			  void *ctx)
+{
+	const struct place to = { base, read, ctx };
+
+	return compare_program(p, &to) == SAME;
+}
+
+bool rs_program_is_file(const struct rs_program *p, const uint8_t *first, uint64_t bytes,
+			uint64_t start, uint64_t *base)
+{
+	for (uint32_t i = 0; i < p->n_segments; i++) {
+		const struct rs_program_segment *s = &p->segments[i];
+		uint64_t n = s->bytes < bytes ? s->bytes : bytes;
+
+		/* The segment with the whole ELF header. */
+		if (s->skip != ELF_HEAD_BYTES || n <= s->skip)
+			continue;
+		*base = start - PAGE_OF(s->address);
+		return !memcmp(first + s->skip, s->data + s->skip, n - s->skip);
+	}
+	return false;
 }
 
 static bool read_by_stub(void *ctx, uint64_t gva, void *buf, size_t bytes)

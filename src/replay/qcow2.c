@@ -30,7 +30,7 @@ _Static_assert(offsetof(struct header, incompatible) == 72, "the end of one of v
 #define HEADER_2	   72u
 #define HEADER_3	   104u
 #define CLUSTER_BITS	   16
-#define CLUSTERS	   4 /* of an empty disk */
+#define CLUSTERS	   4 /* size of an empty disk */
 #define CLUSTER_BITS_LEAST 9 /* QEMU's MIN_CLUSTER_BITS and MAX_CLUSTER_BITS */
 #define CLUSTER_BITS_MOST  21
 #define DISK_BYTES_MAX	   (UINT64_C(1) << 50)
@@ -39,7 +39,7 @@ _Static_assert(offsetof(struct header, incompatible) == 72, "the end of one of v
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Writes header | table of refcounts | refcounts | L1 table, one cluster each. QEMU appends data
- * behind them. */
+ * after them. */
 struct rs_error *rs_qcow2_write(int fd, uint64_t bytes, const char *name)
 {
 	const uint64_t cluster = RS_QCOW2_CLUSTER, of_l1_entry = cluster / 8 * cluster;
@@ -72,7 +72,7 @@ struct rs_error *rs_qcow2_write(int fd, uint64_t bytes, const char *name)
 
 static struct rs_error *bad(const char *what)
 {
-	return rs_error_create(RS_DAMAGED, "this qcow2 disk %s; QEMU is not given it", what);
+	return rs_error_create(RS_DAMAGED, "this qcow2 disk %s; it is not passed to QEMU", what);
 }
 
 /* Returns whether a table of n entries is within the file. */
@@ -113,7 +113,7 @@ struct rs_error *rs_qcow2_check_header(const uint8_t *start, size_t bytes, uint6
 	if (bytes < HEADER_2 || memcmp(h.magic, MAGIC, sizeof(h.magic)) != 0)
 		return rs_error_create(RS_DAMAGED, "this is not a qcow2 disk");
 	if (version != 2 && version != 3)
-		return rs_error_create(RS_DAMAGED, "this qcow2 disk is of version %u, not 2 or 3",
+		return rs_error_create(RS_DAMAGED, "this qcow2 disk has version %u, not 2 or 3",
 				       version);
 	if (version == 3)
 		length = be32toh(h.header_length);
@@ -124,12 +124,12 @@ struct rs_error *rs_qcow2_check_header(const uint8_t *start, size_t bytes, uint6
 		return bad("names a backing file");
 	if (h.crypt)
 		return bad("is encrypted");
-	/* Dirty, corrupt, an external data file, and unknown bits: the disk of a snapshot that was
-	 * closed properly has none of these. */
+	/* Dirty, corrupt, an external data file, or unknown bits. The disk of a properly closed
+	 * snapshot has none of these. */
 	if (version == 3 && h.incompatible)
 		return rs_error_create(RS_DAMAGED,
 				       "this qcow2 disk has the incompatible features 0x%" PRIx64
-				       " (an external data file is 0x4); QEMU is not given it",
+				       " (an external data file is 0x4); it is not passed to QEMU",
 				       be64toh(h.incompatible));
 	return check_layout(&h, file_bytes);
 }

@@ -17,13 +17,14 @@
 #include "base/now.h"
 #include "confine/confine.h"
 
-#define BEFORE_MAX  8u			/* words before its own */
-#define OTHERS	    (UINT64_C(4) << 30) /* QEMU's address space, without the guest's RAM */
-#define FILES_MAX   1024
-#define FILE_BYTES  (UINT64_C(64) << 30) /* limit of a log, reached after weeks */
-#define CHECK_NS    5000000		 /* between two checks whether it has ended */
-#define END_CHECKS  200			 /* 1 s: it has closed its channel, and is about to end */
-#define QUIT_CHECKS 6000		 /* 30 s, for a busy machine */
+#define BEFORE_MAX 8u		       /* number of words before the command's own */
+#define OTHERS	   (UINT64_C(4) << 30) /* QEMU's address space, without the guest's RAM */
+#define FILES_MAX  1024
+#define FILE_BYTES (UINT64_C(64) << 30) /* limit of a log's size, reached after weeks */
+#define CHECK_NS   5000000		/* between two checks whether it has ended */
+/* 1 s, for a QEMU that has closed its channel and is about to end */
+#define END_CHECKS  200
+#define QUIT_CHECKS 6000 /* 30 s, for a busy machine */
 
 /* ---- output --------------------------------------------------------------------------------- */
 
@@ -33,28 +34,28 @@ static void output_read(struct rs_qemu *qemu)
 	char part[512];
 	ssize_t n;
 
-	while ((n = read(qemu->said_fd, part, sizeof(part))) > 0) {
-		size_t used = strlen(qemu->said), room = sizeof(qemu->said) - 1;
+	while ((n = read(qemu->output_fd, part, sizeof(part))) > 0) {
+		size_t used = strlen(qemu->output), room = sizeof(qemu->output) - 1;
 		size_t over = used + (size_t)n > room ? used + (size_t)n - room : 0;
 
-		memmove(qemu->said, qemu->said + over, used - over);
-		memcpy(qemu->said + used - over, part, (size_t)n);
-		qemu->said[used - over + (size_t)n] = '\0';
+		memmove(qemu->output, qemu->output + over, used - over);
+		memcpy(qemu->output + used - over, part, (size_t)n);
+		qemu->output[used - over + (size_t)n] = '\0';
 	}
 }
 
-/* Returns the last line of its output. */
+/* Returns the last line of QEMU's output. */
 static const char *output_last_line(struct rs_qemu *qemu)
 {
 	size_t len;
 	char *line;
 
 	output_read(qemu);
-	len = strlen(qemu->said);
-	while (len && qemu->said[len - 1] == '\n')
-		qemu->said[--len] = '\0';
-	line = strrchr(qemu->said, '\n');
-	return line ? line + 1 : qemu->said;
+	len = strlen(qemu->output);
+	while (len && qemu->output[len - 1] == '\n')
+		qemu->output[--len] = '\0';
+	line = strrchr(qemu->output, '\n');
+	return line ? line + 1 : qemu->output;
 }
 
 struct rs_error *rs_qemu_version(char *version, size_t size)
@@ -132,11 +133,12 @@ static void child_exec(const struct birth *b, const int channels[3])
 	const char *failed;
 	sigset_t none;
 
-	setpgid(0, 0); /* Ctrl-C goes to this process, which asks QEMU to quit */
+	setpgid(0, 0); /* Ctrl-C goes to this process, which then sends QEMU a quit */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (uint32_t i = 0; i < b->command->n_fds; i++)
-		fcntl(b->command->fds[i], F_SETFD, 0); /* QEMU refers to them by their numbers */
+		/* QEMU refers to descriptors by their numbers */
+		fcntl(b->command->fds[i], F_SETFD, 0);
 	dup2(nothing, 0);
 	dup2(nothing, 1);
 	dup2(channels[2], 2);
@@ -145,13 +147,13 @@ static void child_exec(const struct birth *b, const int channels[3])
 		dprintf(2, "%s: %s\n", failed, strerror(errno));
 		_exit(127);
 	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user clears it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user clears the setting */
 	if (getppid() != b->parent)
 		_exit(127);
 	execvp(b->words[0], b->words);
 	dprintf(2, "%s: %s%s\n", b->words[0], strerror(errno),
 		errno == EACCES && b->confine.drops
-			? ": QEMU runs as an unprivileged user, who may not execute it there"
+			? ": QEMU runs as an unprivileged user, which may not execute it there"
 			: "");
 	_exit(127);
 }
@@ -202,7 +204,7 @@ struct rs_error *rs_qemu_start(struct rs_qemu *qemu, struct rs_qemu_command *com
 	struct rs_error *err;
 	struct birth birth;
 
-	*qemu = (struct rs_qemu){ .said_fd = -1, .gdb_fd = -1 };
+	*qemu = (struct rs_qemu){ .output_fd = -1, .gdb_fd = -1 };
 	err = channels_make(&channels);
 	if (!err)
 		add_ours(command, channels.theirs);
@@ -223,21 +225,22 @@ struct rs_error *rs_qemu_start(struct rs_qemu *qemu, struct rs_qemu_command *com
 		return err;
 	}
 	qemu->gdb_fd = channels.ours[1];
-	qemu->said_fd = channels.ours[2];
+	qemu->output_fd = channels.ours[2];
 	return wait_for_qmp(qemu, channels.ours[0]);
 }
 
 struct rs_error *rs_qemu_monitor(struct rs_qemu *qemu, const char *command)
 {
+	const struct rs_qmp_argument arguments[] = { { "command-line", command }, { NULL, NULL } };
 	json_t *result = NULL;
-	const char *said;
-	struct rs_error *err = rs_qmp_execute(qemu->qmp, "human-monitor-command",
-					      json_pack("{s:s}", "command-line", command), &result);
+	const char *output;
+	struct rs_error *err =
+		rs_qmp_execute(qemu->qmp, "human-monitor-command", arguments, &result);
 
-	said = json_string_value(result);
-	if (!err && said && said[0])
-		err = rs_error_create(RS_FAILED, "%s: %.*s", command, (int)strcspn(said, "\r\n"),
-				      said);
+	output = json_string_value(result);
+	if (!err && output && output[0])
+		err = rs_error_create(RS_FAILED, "%s: %.*s", command, (int)strcspn(output, "\r\n"),
+				      output);
 	json_decref(result);
 	return err;
 }
@@ -252,25 +255,25 @@ struct rs_error *rs_qemu_gdb(struct rs_qemu *qemu)
 
 static struct rs_error *ending(struct rs_qemu *qemu)
 {
-	const char *said = output_last_line(qemu), *colon = said[0] ? ": " : "";
+	const char *output = output_last_line(qemu), *colon = output[0] ? ": " : "";
 
 	if (WIFSIGNALED(qemu->status))
-		return rs_error_create(RS_FAILED, "QEMU was ended by signal %d%s%s",
-				       WTERMSIG(qemu->status), colon, said);
+		return rs_error_create(RS_FAILED, "QEMU was killed by signal %d%s%s",
+				       WTERMSIG(qemu->status), colon, output);
 	if (WEXITSTATUS(qemu->status))
-		return rs_error_create(RS_FAILED, "QEMU ended with status %d%s%s",
-				       WEXITSTATUS(qemu->status), colon, said);
+		return rs_error_create(RS_FAILED, "QEMU exited with status %d%s%s",
+				       WEXITSTATUS(qemu->status), colon, output);
 	return NULL;
 }
 
 /*
- * Waits for an ending QEMU. A QEMU that shuts down may sleep for ever if a QMP command arrives
- * meanwhile: its main loop waits for the thread that answers, and that thread for the main loop
- * (QEMU 7.2's monitor_cleanup()). A signal, which only requests the shutdown in progress, wakes it.
+ * Waits for an ending QEMU. A QEMU that shuts down may deadlock if a QMP command arrives meanwhile:
+ * its main loop waits for the thread that answers, and that thread waits for the main loop (QEMU
+ * 7.2's monitor_cleanup()). A signal, which only requests the shutdown in progress, wakes it.
  */
 struct rs_error *rs_qemu_ended(struct rs_qemu *qemu)
 {
-	rs_gdb_close(qemu->gdb); /* a machine that it holds would not end */
+	rs_gdb_close(qemu->gdb); /* a machine that the fast path holds would not end */
 	qemu->gdb = NULL;
 	for (int i = 1; i <= QUIT_CHECKS && rs_qemu_runs(qemu); i++) {
 		rs_sleep_ns(CHECK_NS);
@@ -301,7 +304,7 @@ void rs_qemu_end(struct rs_qemu *qemu)
 	}
 	if (qemu->gdb_fd > 0)
 		close(qemu->gdb_fd);
-	if (qemu->said_fd > 0)
-		close(qemu->said_fd);
-	*qemu = (struct rs_qemu){ .said_fd = -1, .gdb_fd = -1 };
+	if (qemu->output_fd > 0)
+		close(qemu->output_fd);
+	*qemu = (struct rs_qemu){ .output_fd = -1, .gdb_fd = -1 };
 }

@@ -10,20 +10,23 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/now.h"
 
 #define LINE_MAX_BYTES (1u << 20)
-#define ANSWER_MS      60000 /* a snapshot takes seconds */
+#define ANSWER_MS      60000 /* timeout of a command; a snapshot takes seconds */
 
 struct rs_qmp {
 	int fd;
 	char *line;   /* input that is not a complete line yet */
-	size_t used;  /* bytes of it */
+	size_t used;  /* length of the input */
 	bool listens; /* capabilities are negotiated */
-	bool ends;    /* it has reported that it shuts down */
+	bool ends;    /* QEMU has reported that it shuts down */
+	struct rs_out out;
+	struct rs_error *failed; /* to send */
 };
 
-static struct rs_error *gone(void)
+static struct rs_error *error_closed(void)
 {
 	return rs_error_create(RS_ABSENT, "QEMU has ended");
 }
@@ -53,7 +56,7 @@ static struct rs_error *more(struct rs_qmp *qmp, int64_t deadline, bool *got)
 		if (n < 0 && errno != ECONNRESET)
 			return rs_error_errno(errno, "reading from QEMU");
 		if (n <= 0)
-			return gone();
+			return error_closed();
 		qmp->used += (size_t)n;
 		return NULL;
 	}
@@ -90,33 +93,50 @@ static struct rs_error *object_by(struct rs_qmp *qmp, int64_t deadline, json_t *
 	return NULL;
 }
 
-static struct rs_error *send_line(struct rs_qmp *qmp, const json_t *command)
+static void send_bytes(void *ctx, const char *bytes, size_t len)
 {
-	char *text = json_dumps(command, JSON_COMPACT);
-	size_t at = 0, len = text ? strlen(text) : 0;
-	struct rs_error *err = NULL;
+	struct rs_qmp *qmp = ctx;
 
-	if (!text)
-		return rs_error_no_memory();
-	text[len++] = '\n'; /* in the place of the NUL */
-	while (!err && at < len) {
-		ssize_t n = send(qmp->fd, text + at, len - at, MSG_NOSIGNAL);
+	while (!qmp->failed && len) {
+		ssize_t n = send(qmp->fd, bytes, len, MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
-			err = errno == EPIPE || errno == ECONNRESET
-				      ? gone()
-				      : rs_error_errno(errno, "writing to QEMU");
-		else
-			at += (size_t)n;
+		if (n < 0) {
+			qmp->failed = errno == EPIPE || errno == ECONNRESET
+					      ? error_closed()
+					      : rs_error_errno(errno, "writing to QEMU");
+			return;
+		}
+		bytes += n;
+		len -= (size_t)n;
 	}
-	free(text);
+}
+
+static struct rs_error *send_command(struct rs_qmp *qmp, const char *command,
+				     const struct rs_qmp_argument *arguments)
+{
+	struct rs_json json = { .out = &qmp->out };
+	struct rs_error *err;
+
+	rs_json_open(&json, '{');
+	rs_json_text(rs_json_key(&json, "execute"), command);
+	if (arguments) {
+		rs_json_open(rs_json_key(&json, "arguments"), '{');
+		for (; arguments->name; arguments++)
+			rs_json_text(rs_json_key(&json, arguments->name), arguments->value);
+		rs_json_close(&json, '}');
+	}
+	rs_json_close(&json, '}');
+	rs_json_line_end(&json);
+	rs_out_write(&qmp->out);
+	err = qmp->failed;
+	qmp->failed = NULL;
 	return err;
 }
 
 /* Handles an event. */
-static void take_event(struct rs_qmp *qmp, const json_t *event)
+static void handle_event(struct rs_qmp *qmp, const json_t *event)
 {
 	const char *name = json_string_value(json_object_get(event, "event"));
 
@@ -124,22 +144,20 @@ static void take_event(struct rs_qmp *qmp, const json_t *event)
 }
 
 /* Sends a command and receives its answer. A QEMU that shuts down may not answer. */
-static struct rs_error *exchange(struct rs_qmp *qmp, const char *command, json_t *arguments,
-				 json_t **result)
+static struct rs_error *exchange(struct rs_qmp *qmp, const char *command,
+				 const struct rs_qmp_argument *arguments, json_t **result)
 {
-	json_t *sent = json_pack("{s:s, s:o*}", "execute", command, "arguments", arguments);
 	int64_t deadline = rs_now_ms() + ANSWER_MS;
-	struct rs_error *err = sent ? send_line(qmp, sent) : rs_error_no_memory();
+	struct rs_error *err = send_command(qmp, command, arguments);
 	json_t *object = NULL, *refusal;
 
-	json_decref(sent);
 	while (!err) {
-		err = qmp->ends ? gone() : object_by(qmp, deadline, &object);
+		err = qmp->ends ? error_closed() : object_by(qmp, deadline, &object);
 		if (!err && !object)
 			err = rs_error_create(RS_FAILED, "QEMU does not answer to %s", command);
 		if (err || !json_object_get(object, "event"))
 			break;
-		take_event(qmp, object);
+		handle_event(qmp, object);
 		json_decref(object);
 	}
 	if (err)
@@ -148,7 +166,7 @@ static struct rs_error *exchange(struct rs_qmp *qmp, const char *command, json_t
 	if (refusal) {
 		const char *why = json_string_value(json_object_get(refusal, "desc"));
 
-		err = rs_error_create(RS_FAILED, "QEMU refuses %s: %s", command, why ? why : "");
+		err = rs_error_create(RS_FAILED, "QEMU rejects %s: %s", command, why ? why : "");
 	} else if (result) {
 		*result = json_incref(json_object_get(object, "return"));
 	}
@@ -156,19 +174,17 @@ static struct rs_error *exchange(struct rs_qmp *qmp, const char *command, json_t
 	return err;
 }
 
-struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command, json_t *arguments,
-				json_t **result)
+struct rs_error *rs_qmp_execute(struct rs_qmp *qmp, const char *command,
+				const struct rs_qmp_argument *arguments, json_t **result)
 {
 	struct rs_error *err = NULL;
 
 	if (qmp->ends)
-		err = gone();
+		err = error_closed();
 	else if (!qmp->listens)
 		err = exchange(qmp, "qmp_capabilities", NULL, NULL);
-	if (err) {
-		json_decref(arguments);
+	if (err)
 		return err;
-	}
 	qmp->listens = true;
 	return exchange(qmp, command, arguments, result);
 }
@@ -201,7 +217,10 @@ struct rs_error *rs_qmp_adopt(int fd, struct rs_qmp **qmp)
 	}
 	made->fd = fd;
 	made->line = malloc(LINE_MAX_BYTES);
-	err = made->line ? greet(made) : rs_error_no_memory();
+	err = made->line ? rs_out_init_put(&made->out, send_bytes) : rs_error_no_memory();
+	made->out.ctx = made;
+	if (!err)
+		err = greet(made);
 	if (err)
 		rs_qmp_close(made);
 	else
@@ -215,6 +234,7 @@ void rs_qmp_close(struct rs_qmp *qmp)
 		return;
 	if (qmp->fd >= 0)
 		close(qmp->fd);
+	rs_out_deinit(&qmp->out);
 	free(qmp->line);
 	free(qmp);
 }

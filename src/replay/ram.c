@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sealed memory file that holds a guest's RAM. */
+/* Creates the sealed memory file that holds a guest's RAM. */
 #include "replay/ram.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define HOLE	 UINT64_C(0xa0000) /* devices, up to: */
+#define HOLE	 UINT64_C(0xa0000) /* hole for devices, up to: */
 #define HOLE_END UINT64_C(0xc0000)
 
 static struct rs_error *seal_and_map(int fd, uint64_t bytes, uint8_t **ram)

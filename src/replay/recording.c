@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 
+#include "base/json.h"
 #include "replay/arguments.h"
 #include "replay/material.h"
 #include "replay/qemu.h"
@@ -25,6 +26,12 @@ const char rs_recording_append[] =
 	"console=ttyS0 panic=-1 tsc_early_khz=1000000 tsc=reliable no_timer_check lpj=2000000 "
 	"nolapic_timer hpet=disable pmtmr=0";
 const char rs_recording_append_places[] = "norandmaps";
+
+bool rs_recording_randomizes(const struct rs_recording *r)
+{
+	return !r->append || !strstr(r->append, rs_recording_append_places) ||
+	       strstr(r->append, "randomize_va_space");
+}
 
 static const char *const states[] = { "recording", "closed", "cut", "snapshot" };
 const char *const rs_recording_files[] = { "kernel", "initrd", "log", "disk", "snapshot" };
@@ -59,67 +66,97 @@ void rs_recording_deinit(struct rs_recording *r)
 
 /* ---- recording.json ------------------------------------------------------------------------- */
 
-static json_t *hashes_to_json(const struct rs_recording *r)
+static void put_known(struct rs_json *json, const char *key, const char *text)
 {
-	json_t *hashes = json_object();
-
-	for (size_t i = 0; hashes && i < N_FILES; i++)
-		if (r->hashes[i])
-			json_object_set_new(hashes, rs_recording_files[i],
-					    json_string(r->hashes[i]));
-	return hashes;
+	if (text)
+		rs_json_text(rs_json_key(json, key), text);
 }
 
-static json_t *sizes_to_json(const struct rs_recording *r)
+static void put_files(struct rs_json *json, const struct rs_recording *r)
 {
-	json_t *sizes = json_object();
-
-	for (size_t i = 0; sizes && i < N_FILES; i++)
+	rs_json_open(rs_json_key(json, "sha256"), '{');
+	for (size_t i = 0; i < N_FILES; i++)
+		put_known(json, rs_recording_files[i], r->hashes[i]);
+	rs_json_close(json, '}');
+	rs_json_open(rs_json_key(json, "bytes"), '{');
+	for (size_t i = 0; i < N_FILES; i++)
 		if (r->hashes[i] && r->sizes[i])
-			json_object_set_new(sizes, rs_recording_files[i],
-					    json_integer((json_int_t)r->sizes[i]));
-	return sizes;
+			rs_json_unsigned(rs_json_key(json, rs_recording_files[i]), r->sizes[i]);
+	rs_json_close(json, '}');
 }
 
-static json_t *words_to_json(char *const *words)
+static void put_words(struct rs_json *json, const char *key, char *const *words)
 {
-	json_t *json = words ? json_array() : NULL;
-
-	for (; json && *words; words++)
-		json_array_append_new(json, json_string(*words));
-	return json;
+	if (!words)
+		return;
+	rs_json_open(rs_json_key(json, key), '[');
+	for (; *words; words++)
+		rs_json_text(json, *words);
+	rs_json_close(json, ']');
 }
 
-/* NULL stays out: `s*`. */
-static json_t *to_json(const struct rs_recording *r)
+/* Adds a member, unless its value is NULL. */
+static void put_recording(struct rs_json *json, const struct rs_recording *r)
 {
-	return json_pack(
-		"{s:i, s:s, s:s*, s:s*, s:I, s:I, s:s*, s:s*, s:s*, s:b, s:b, s:b, s:b, "
-		"s:b, s:b, s:b, s:I, s:s*, s:o*, s:o, s:o}",
-		"ringside_recording", RS_RECORDING_VERSION, "state", states[r->state], "command",
-		r->command, "qemu", r->qemu_version, "memory_mib", (json_int_t)r->memory_mib,
-		"shift", (json_int_t)r->shift, "append", r->append, "cpu", r->cpu, "date", r->date,
-		"firmware", (int)r->firmware, "initrd", (int)r->initrd, "disk", (int)r->disk,
-		"snapshot", (int)r->snapshot, "sleeps", (int)r->sleeps, "mended", (int)r->mended,
-		"vapic", (int)r->vapic, "icount", (json_int_t)r->icount, "why", r->why, "qemu_argv",
-		words_to_json(r->argv), "sha256", hashes_to_json(r), "bytes", sizes_to_json(r));
+	const struct {
+		const char *key;
+		bool value;
+	} flags[] = {
+		{ "firmware", r->firmware }, { "initrd", r->initrd }, { "disk", r->disk },
+		{ "snapshot", r->snapshot }, { "sleeps", r->sleeps }, { "mended", r->mended },
+		{ "vapic", r->vapic },
+	};
+
+	rs_json_open(json, '{');
+	rs_json_unsigned(rs_json_key(json, "ringside_recording"), RS_RECORDING_VERSION);
+	rs_json_text(rs_json_key(json, "state"), states[r->state]);
+	put_known(json, "command", r->command);
+	put_known(json, "qemu", r->qemu_version);
+	rs_json_unsigned(rs_json_key(json, "memory_mib"), r->memory_mib);
+	rs_json_unsigned(rs_json_key(json, "shift"), r->shift);
+	put_known(json, "append", r->append);
+	put_known(json, "cpu", r->cpu);
+	put_known(json, "date", r->date);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		rs_json_bool(rs_json_key(json, flags[i].key), flags[i].value);
+	rs_json_unsigned(rs_json_key(json, "icount"), r->icount);
+	put_known(json, "why", r->why);
+	put_words(json, "qemu_argv", r->argv);
+	put_files(json, r);
+	rs_json_close(json, '}');
+	rs_json_line_end(json);
 }
 
-static void write_text(FILE *file, const void *text)
+static void add_to_file(void *file, const char *bytes, size_t len)
 {
-	fputs(text, file);
+	fwrite(bytes, 1, len, file);
+}
+
+struct writing {
+	const struct rs_recording *recording;
+	struct rs_out *out;
+};
+
+static void write_description(FILE *file, const void *ctx)
+{
+	const struct writing *w = ctx;
+	struct rs_json json = { .out = w->out };
+
+	w->out->ctx = file;
+	put_recording(&json, w->recording);
+	rs_out_write(w->out);
 }
 
 struct rs_error *rs_recording_write(const struct rs_recording *r)
 {
-	json_t *json = to_json(r);
-	char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
-	struct rs_error *err = text ? rs_folder_replace(&r->folder, DESCRIPTION, DESCRIPTION ".new",
-							write_text, text)
-				    : rs_error_no_memory();
+	struct rs_out out;
+	struct writing w = { .recording = r, .out = &out };
+	struct rs_error *err = rs_out_init_put(&out, add_to_file);
 
-	json_decref(json);
-	free(text);
+	if (err)
+		return err;
+	err = rs_folder_replace(&r->folder, DESCRIPTION, DESCRIPTION ".new", write_description, &w);
+	rs_out_deinit(&out);
 	return err;
 }
 
@@ -232,7 +269,7 @@ struct rs_error *rs_recording_load(const struct rs_folder *folder, json_t **json
 	if (fstatat(folder->fd, DESCRIPTION, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT)
 		return rs_error_create(RS_USAGE,
 				       "%s is not a recording: it has no " DESCRIPTION " (ringside "
-				       "replay record makes one)",
+				       "replay record creates one)",
 				       folder->path);
 	err = rs_folder_file(folder, DESCRIPTION, O_RDONLY, "r", &file);
 	if (err)
@@ -260,7 +297,7 @@ struct rs_error *rs_recording_read(const char *directory, struct rs_recording *r
 	if (!err && !from_json(json, r))
 		err = rs_error_create(RS_DAMAGED,
 				      "%s/" DESCRIPTION
-				      " lacks what a recording's has, or is of another version",
+				      " lacks a member of recordings, or has another version",
 				      directory);
 	json_decref(json);
 	if (err)
@@ -281,7 +318,7 @@ static struct rs_error *lock_folder(const struct rs_recording *r, int fd)
 
 struct rs_error *rs_recording_lock(struct rs_recording *r)
 {
-	/* QEMU inherits the lock, and may briefly outlive this process. */
+	/* QEMU inherits the lock, and may run a little longer than this process. */
 	int fd = openat(r->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct rs_error *err =
 		fd < 0 ? rs_error_errno(errno, "%s", r->folder.path) : lock_folder(r, fd);
@@ -361,10 +398,11 @@ static struct rs_error *check_version(const struct rs_recording *r)
 static struct rs_error *check_state(struct rs_recording *r)
 {
 	if (r->state == RS_RECORDING_SNAPSHOT)
-		return rs_error_create(RS_USAGE,
-				       "%s is a snapshot: ringside replay record --snapshot %s -o "
-				       "REC makes a recording that begins with it",
-				       r->folder.path, r->folder.path);
+		return rs_error_create(
+			RS_USAGE,
+			"%s is a snapshot: use ringside replay record --snapshot %s -o "
+			"REC to create a recording that begins with it",
+			r->folder.path, r->folder.path);
 	return check_gone(r);
 }
 
@@ -404,8 +442,8 @@ struct rs_error *rs_recording_check_snapshot(struct rs_recording *r)
 
 	if (r->state != RS_RECORDING_SNAPSHOT)
 		return rs_error_create(RS_USAGE,
-				       "%s is not a snapshot of a guest: ringside replay snapshot "
-				       "makes one",
+				       "%s is not a snapshot of a guest (ringside replay snapshot "
+				       "creates one)",
 				       r->folder.path);
 	err = check_version(r);
 	return err ? err : rs_material_open(r);
@@ -417,7 +455,8 @@ struct rs_error *rs_recording_check_snapshot(struct rs_recording *r)
  * and then panics. */
 #define LIVE_APPEND "console=ttyS0 panic=-1 no_timer_check"
 
-/* Adds the kernel's arguments. Without counting, those about the counting rate would be wrong. */
+/* Adds the kernel's arguments. Without counting, the arguments about the counting rate would be
+ * wrong. */
 static void add_append(const struct rs_recording *r, enum rs_recording_mode mode,
 		       struct rs_qemu_command *c)
 {
@@ -429,7 +468,7 @@ static void add_append(const struct rs_recording *r, enum rs_recording_mode mode
 		rs_qemu_command_option(c, "-append", "%s", r->append);
 }
 
-/* Adds an option whose value is a file that QEMU opens anew, through /proc. */
+/* Adds an option with a file that QEMU opens through /proc. */
 static void add_file(const struct rs_recording *r, const char *option, int file,
 		     struct rs_qemu_command *c)
 {
@@ -484,7 +523,7 @@ void rs_recording_command(const struct rs_recording *r, enum rs_recording_mode m
 	rs_qemu_command_option(c, "-m", "%u", r->memory_mib);
 	add_file(r, "-kernel", RS_RECORDING_KERNEL, c);
 	add_file(r, "-initrd", RS_RECORDING_INITRD, c);
-	if (!r->firmware) /* QEMU refuses arguments without a kernel */
+	if (!r->firmware) /* QEMU rejects -append without a kernel */
 		add_append(r, mode, c);
 	add_icount(r, mode, c);
 	if (console >= 0)
@@ -525,4 +564,15 @@ struct rs_error *rs_recording_keep_words(struct rs_recording *r, const struct rs
 	words_free(r->argv);
 	r->argv = words;
 	return NULL;
+}
+
+int64_t rs_recording_began_ns(const struct rs_recording *recording)
+{
+	struct stat of;
+	int64_t ns = 0;
+
+	if (!fstatat(recording->folder.fd, "recording.json", &of, AT_SYMLINK_NOFOLLOW))
+		ns = of.st_mtim.tv_sec * INT64_C(1000000000) + of.st_mtim.tv_nsec -
+		     (int64_t)(recording->icount << recording->shift);
+	return ns > 0 ? ns : 0;
 }

@@ -33,7 +33,7 @@ static bool next_event(struct rs_rr_log *log, struct rs_rr_place *place, enum rs
 	return place->is;
 }
 
-/* Reads the next event of one kind. There is none after the log's end. */
+/* Reads the next event of one kind. Returns none after the log's end. */
 static void next_of(struct rs_rr_log *log, uint8_t kind, struct rs_rr_place *place)
 {
 	enum rs_rr_next ends = RS_RR_EVENT;
@@ -85,7 +85,7 @@ static struct rs_error *count(struct rs_rr_log log, uint32_t which, struct rs_rr
 	}
 	*icount = log.icount;
 	return c->ends[which] == RS_RR_UNKNOWN
-		       ? rs_error_create(RS_DAMAGED, "at 0x%zx is no event that is known", log.at)
+		       ? rs_error_create(RS_DAMAGED, "unknown event at 0x%zx", log.at)
 		       : NULL;
 }
 

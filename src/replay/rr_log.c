@@ -8,18 +8,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The data after a kind: a fixed number of bytes, or also the number in the last four of them. */
+/* Size of the data after a kind: a fixed number of bytes, plus for some kinds the number in the
+ * last four of them. */
 enum { PLAIN, ARRAY, OPAQUE };
 
 enum {
 	KIND_INSTRUCTIONS = 0,
 	KIND_SHUTDOWN = 10, /* first of the kinds up to 21 */
 	KIND_SHUTDOWN_LAST = 21,
-	KIND_SHUTDOWN_UI = 15, /* the last one that the host requests */
+	KIND_SHUTDOWN_UI = 15, /* the last kind that the host requests */
 	KIND_WRITTEN = 22,     /* the result of the write, and its offset: replay-char.c */
 	KIND_QUIT = 14,	       /* a shutdown that the host requested, by a signal or a quit */
 	KIND_HOST_CLOCK = 28,
 	KIND_VIRTUAL_RT = 29,
+	KIND_WARP_BEGINS = 30,
+	KIND_WARP_ACCOUNTED = 31,
 	KIND_END = 39,
 };
 
@@ -59,8 +62,8 @@ static const struct kind {
 	{ "virtual clock of real time", PLAIN, 8 },
 	{ "checkpoint: clock warp begins", PLAIN, 0 },
 	{ "checkpoint: clock warp accounted", PLAIN, 0 },
-	{ "checkpoint: reset asked", PLAIN, 0 },
-	{ "checkpoint: suspend asked", PLAIN, 0 },
+	{ "checkpoint: reset requested", PLAIN, 0 },
+	{ "checkpoint: suspend requested", PLAIN, 0 },
 	{ "checkpoint: virtual clock", PLAIN, 0 },
 	{ "checkpoint: host clock", PLAIN, 0 },
 	{ "checkpoint: real time clock", PLAIN, 0 },
@@ -95,6 +98,11 @@ bool rs_rr_kind_ends_guest(uint8_t kind)
 	return kind > KIND_SHUTDOWN_UI && kind <= KIND_SHUTDOWN_LAST;
 }
 
+bool rs_rr_kind_may_sleep(uint8_t kind)
+{
+	return kind == KIND_WARP_BEGINS || kind == KIND_WARP_ACCOUNTED;
+}
+
 const char *rs_rr_kind_text(uint8_t kind)
 {
 	return kind < N_KINDS ? kinds[kind].text : "unknown";
@@ -105,10 +113,11 @@ struct rs_error *rs_rr_log_begin(const void *bytes, size_t size, struct rs_rr_lo
 	uint32_t version = size >= RS_RR_HEADER ? be32(bytes) : 0;
 
 	if (size < RS_RR_HEADER)
-		return rs_error_create(RS_DAMAGED, "a log of %zu bytes has nothing in it", size);
+		return rs_error_create(RS_DAMAGED, "a log of %zu bytes is empty", size);
 	if (version && version != RS_RR_VERSION)
-		return rs_error_create(RS_DAMAGED, "a log of version 0x%" PRIx32 "; 0x%x is known",
-				       version, RS_RR_VERSION);
+		return rs_error_create(RS_DAMAGED,
+				       "a log of version 0x%" PRIx32 "; 0x%x is supported", version,
+				       RS_RR_VERSION);
 	*log = (struct rs_rr_log){
 		.bytes = bytes, .size = size, .at = RS_RR_HEADER, .version = version
 	};
@@ -205,10 +214,23 @@ static struct rs_error *write_end(int fd, const char *name, size_t at)
 	return NULL;
 }
 
+/*
+ * Removes a last event that only counts instructions. QEMU writes the count immediately before
+ * another event, so that event was cut off. A replay would run the counted instructions, ask for
+ * the event, and fail: "Missing character write event in the replay log".
+ */
+static void drop_last_count(struct rs_rr_log *log, const struct rs_rr_event *last)
+{
+	if (last->kind != KIND_INSTRUCTIONS || !last->data)
+		return;
+	log->icount -= be32(last->data);
+	log->at = last->offset;
+}
+
 struct rs_error *rs_rr_log_repair(int fd, const char *name, uint64_t *icount)
 {
 	enum rs_rr_next next;
-	struct rs_rr_event event;
+	struct rs_rr_event event = { 0 };
 	struct rs_rr_log log;
 	uint8_t *bytes = NULL;
 	size_t size = 0;
@@ -224,18 +246,19 @@ struct rs_error *rs_rr_log_repair(int fd, const char *name, uint64_t *icount)
 	while ((next = rs_rr_log_next(&log, &event)) == RS_RR_EVENT)
 		if (!last && event.kind >= KIND_SHUTDOWN && event.kind <= KIND_SHUTDOWN_LAST)
 			last = event.icount;
+	if (next == RS_RR_CUT)
+		drop_last_count(&log, &event);
 	if (next == RS_RR_UNKNOWN)
-		err = rs_error_create(RS_DAMAGED, "%s: at 0x%zx is no event that is known", name,
-				      log.at);
+		err = rs_error_create(RS_DAMAGED, "%s: unknown event at 0x%zx", name, log.at);
 	else if (!log.icount)
-		err = rs_error_create(RS_DAMAGED, "%s: no instruction is in it yet", name);
+		err = rs_error_create(RS_DAMAGED, "%s: it has no instruction yet", name);
 	else if (log.version && next != RS_RR_END)
-		err = rs_error_create(RS_DAMAGED, "%s was whole once, and has lost its end", name);
+		err = rs_error_create(RS_DAMAGED, "%s was complete, but its end is missing", name);
 	else if (!log.version)
 		err = write_end(fd, name, next == RS_RR_END ? log.at - 1 : log.at);
 	if (!err)
 		*icount = (last ? last : log.icount) -
-			  1; /* at that one, QEMU may end before it stops */
+			  1; /* a stop at the last one may come after QEMU's end */
 	free(bytes);
 	return err;
 }

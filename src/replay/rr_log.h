@@ -3,7 +3,7 @@
  * Reads QEMU's log of nondeterministic events, as versions 7.2 and later write it (log version
  * 0xe0200c): big endian, without padding,
  *
- *	version, 4 bytes; 8 unused   written when QEMU ends in good order, zeros until then
+ *	version, 4 bytes; 8 unused   written when QEMU ends properly, zeros until then
  *	kind, 1 byte; its data       an event; those of kind 0 count instructions
  *	...
  *	the kind of the end
@@ -23,8 +23,9 @@
 #define RS_RR_BYTES_MAX (UINT64_C(1) << 32) /* limit of a log's size */
 
 struct rs_rr_event {
-	uint64_t icount; /* instructions executed before it; for a count, including its own */
-	uint64_t offset; /* in the log */
+	/* instructions executed before the event; for a count, including its own */
+	uint64_t icount;
+	uint64_t offset; /* offset in the log */
 	uint8_t kind;
 	const uint8_t *data; /* borrowed */
 	size_t bytes;
@@ -44,7 +45,7 @@ struct rs_rr_log {
 	uint32_t version; /* 0: QEMU did not end properly */
 };
 
-/* Begins to read a log. Returns RS_DAMAGED if it is not a log, or of another version. Borrows the
+/* Begins to read a log. Returns RS_DAMAGED if it is not a log, or has another version. Borrows the
  * bytes. */
 struct rs_error *rs_rr_log_begin(const void *bytes, size_t size, struct rs_rr_log *log);
 
@@ -55,11 +56,15 @@ enum rs_rr_next rs_rr_log_next(struct rs_rr_log *log, struct rs_rr_event *event)
 uint32_t rs_rr_event_written(const struct rs_rr_event *event);
 
 /* Returns whether an event of this kind comes from the host, and is independent of the guest's
- * actions: the host's clocks, which a guest with its own date does not read, and how the recording
- * was ended. */
+ * actions: the host's clocks, which a guest with its own date does not read, and the ends of the
+ * recording by the host. */
 bool rs_rr_kind_is_external(uint8_t kind);
-/* Returns whether the kind is an end by the guest: its power-off or reset. */
+/* Returns whether the kind is an end caused by the guest: its power-off or reset. */
 bool rs_rr_kind_ends_guest(uint8_t kind);
+
+/* Returns whether QEMU may let the guest's clock run ahead of its instructions here, because the
+ * guest sleeps. */
+bool rs_rr_kind_may_sleep(uint8_t kind);
 
 /* Returns a kind's name, such as "instructions" or "host clock"; never NULL. */
 const char *rs_rr_kind_text(uint8_t kind);
@@ -69,9 +74,9 @@ struct rs_error *rs_rr_log_load(int fd, const char *name, uint8_t **bytes, size_
 
 /*
  * Repairs a log whose QEMU was killed, so that it can be replayed to its last complete event:
- * truncates it there, adds the end of a quit, and writes its header. A complete one is unchanged.
- * Sets *icount to the last instruction at which a replay can be stopped reliably; at the next one
- * the machine is asked to end. Returns RS_DAMAGED if the log is empty.
+ * truncates it there, adds the end of a quit, and writes its header. Does not change a complete
+ * log. Sets *icount to the last instruction at which a replay can be stopped reliably; at the next
+ * one, the machine is ordered to end. Returns RS_DAMAGED if the log is empty.
  */
 struct rs_error *rs_rr_log_repair(int fd, const char *name, uint64_t *icount);
 

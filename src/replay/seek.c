@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Replays to a time, and back from there to the place where a probe last fired, through
+/* Replays to a time, and from there back to the place where a probe last fired, by means of
  * snapshots. */
 #include "replay/seek.h"
 
 #include "replay/moment.h"
 
-#define NS_PER_SEC	 UINT64_C(1000000000)
-#define SNAPSHOT_EACH_NS (2 * NS_PER_SEC) /* of the guest's time; each takes memory and time */
+#define NS_PER_SEC UINT64_C(1000000000)
+/* guest time between two snapshots; each takes memory and time */
+#define SNAPSHOT_EACH_NS (2 * NS_PER_SEC)
 #define SNAPSHOTS	 64u
 
 uint64_t rs_seek_guest_ns(const struct rs_seek *s, uint64_t icount)
@@ -56,7 +57,7 @@ struct rs_error *rs_seek_open(const struct rs_seek_options *o, struct rs_seek *s
 	return err;
 }
 
-/* Replays ahead, with snapshots on the way if they are needed to go back. */
+/* Replays ahead. Takes snapshots on the way if they are needed to go back. */
 static struct rs_error *run_ahead(struct rs_seek *s)
 {
 	const struct rs_session_options how = { .snapshots = s->o->back || s->o->gdb,
@@ -92,7 +93,8 @@ static struct rs_error *run_back(struct rs_seek *s)
 	return err;
 }
 
-/* Writes the function at the stop: the kernel's, or the program's if that is executed. */
+/* Writes the name of the function at the stop: of the kernel, or of the program if that is
+ * executed. */
 static void name_place(struct rs_seek *s)
 {
 	uint64_t base = 0;

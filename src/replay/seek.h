@@ -36,22 +36,23 @@ struct rs_seek {
 	struct rs_symbols *symbols;
 	struct rs_debugger debugger;
 	uint64_t to;
-	/* The machine's place after rs_seek_run(). */
+	/* The machine's position after rs_seek_run(). */
 	uint64_t icount;
 	struct rs_x86_regs regs;
-	char symbol[RS_SYMBOL_TEXT_MAX]; /* its function, or empty */
-	bool found;			 /* the probe of `back` fired before */
+	char symbol[RS_SYMBOL_TEXT_MAX]; /* its function, or "" */
+	bool found;			 /* the probe of `back` fired before that time */
 };
 #define RS_SEEK_NONE                                                                               \
 	{                                                                                          \
 		.debugger = RS_DEBUGGER_NONE                                                       \
 	}
 
-/* Reads and checks the recording, the probe and the program, and binds the debugger's address. seek
- * is RS_SEEK_NONE; rs_seek_close() frees it, also after an error. The options outlive it. */
+/* Reads and checks the recording, the probe and the program, and binds the debugger's address.
+ * *seek must be RS_SEEK_NONE. The caller frees it with rs_seek_close(), also after an error. The
+ * options must outlive it. */
 struct rs_error *rs_seek_open(const struct rs_seek_options *options, struct rs_seek *seek);
 
-/* Replays to the place, and reads the state there. The machine is stopped afterwards. */
+/* Replays to the place, and reads the state there. The machine remains stopped. */
 struct rs_error *rs_seek_run(struct rs_seek *seek);
 void rs_seek_close(struct rs_seek *seek);
 

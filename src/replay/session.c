@@ -28,13 +28,13 @@
 
 struct rs_session {
 	struct rs_qemu qemu;
-	int memory; /* memfd, so that nothing is left behind */
+	int memory; /* RAM: a memfd, so that nothing remains afterwards */
 	uint8_t *ram;
 	uint64_t bytes;
 	uint64_t breaks_at; /* the icount of replay_break; UINT64_MAX: none */
 	bool ended;
 	/* The state of the stopped machine, once it was queried. */
-	bool seen;
+	bool is_queried;
 	uint64_t icount;
 	uint8_t regs[REGS_MAX];
 	size_t regs_bytes;
@@ -61,7 +61,7 @@ static struct rs_error *memory_make(struct rs_session *s, const struct rs_record
 static struct rs_error *monitor(struct rs_session *s, const char *command, uint64_t icount);
 
 /* Brings the machine to its start. One that begins with a snapshot loads it. That snapshot was not
- * taken in a replay, so one of the start, with the place in the log, is taken anew. */
+ * taken in a replay, so a snapshot of the start, with its position in the log, is taken again. */
 static struct rs_error *stand_at_start(struct rs_session *s, const struct rs_recording *r,
 				       const struct rs_session_options *options)
 {
@@ -69,7 +69,7 @@ static struct rs_error *stand_at_start(struct rs_session *s, const struct rs_rec
 
 	if (r->snapshot)
 		err = monitor(s, "loadvm", 0);
-	s->seen = false;
+	s->is_queried = false;
 	if (err || options->like || !options->snapshots)
 		return err;
 	return r->snapshot ? monitor(s, "savevm", 0) : rs_session_snapshot(s);
@@ -86,7 +86,7 @@ static void make_command(struct rs_session *s, const struct rs_recording *record
 	rs_recording_command(recording, RS_RECORDING_REPLAY, s->memory, console, command);
 	rs_snapshots_add_to(&s->snapshots, command);
 	if (options->slow)
-		rs_fast_disable(s->fast, "it is not wanted");
+		rs_fast_disable(s->fast, "it is disabled");
 	if (rs_fast_why(s->fast))
 		return;
 	command->before = rs_fast_words(s->fast);
@@ -125,7 +125,7 @@ struct rs_error *rs_session_open(const struct rs_recording *recording,
 
 	if (!s)
 		return rs_error_no_memory();
-	s->qemu.said_fd = s->memory = -1;
+	s->qemu.output_fd = s->memory = -1;
 	s->breaks_at = s->armed_at = UINT64_MAX;
 	err = memory_make(s, recording);
 	if (!err)
@@ -164,14 +164,14 @@ void rs_session_close(struct rs_session *s)
 
 struct rs_session_ram rs_session_ram(const struct rs_session *s)
 {
-	return (struct rs_session_ram){ s->ram, s->bytes };
+	return (struct rs_session_ram){ s->ram, s->bytes, s->memory };
 }
 
 struct rs_gdb *rs_session_gdb(struct rs_session *s)
 {
 	rs_error_free(
-		rs_session_settle(s)); /* if it does not answer, the next request reports that */
-	s->seen = false;	       /* the caller may change the state through it */
+		rs_session_settle(s)); /* if QEMU does not answer, the next request reports that */
+	s->is_queried = false;	       /* the caller may change the state through it */
 	return s->qemu.gdb;
 }
 
@@ -187,21 +187,21 @@ const char *rs_session_slow(const struct rs_session *s)
 static struct rs_error *state_query(struct rs_session *s)
 {
 	static const char words[] = "instruction count = ";
-	char said[MONITOR_MAX];
+	char output[MONITOR_MAX];
 	struct rs_error *err;
 	const char *at;
 
-	if (s->seen)
+	if (s->is_queried)
 		return NULL;
-	err = rs_gdb_monitor_registers(s->qemu.gdb, "info replay", said, sizeof(said), s->regs,
+	err = rs_gdb_monitor_registers(s->qemu.gdb, "info replay", output, sizeof(output), s->regs,
 				       sizeof(s->regs), &s->regs_bytes);
 	if (err)
 		return err;
-	at = strstr(said, words);
+	at = strstr(output, words);
 	if (!at || sscanf(at + strlen(words), "%" SCNu64, &s->icount) != 1)
-		return rs_error_create(RS_FAILED, "QEMU does not say where the replay is: %.80s",
-				       said);
-	s->seen = true;
+		return rs_error_create(RS_FAILED, "QEMU reports no position of the replay: %.80s",
+				       output);
+	s->is_queried = true;
 	return NULL;
 }
 
@@ -224,10 +224,10 @@ struct rs_error *rs_session_registers(struct rs_session *s, struct rs_x86_regs *
 	return err ? err : rs_x86_regs_parse(s->regs, s->regs_bytes, regs);
 }
 
-/* Sets a stop at icount through the GDB channel, and continues the machine if `goes`. */
+/* Sets a stop at icount through the GDB channel, and continues the machine if `goes` is set. */
 static struct rs_error *break_at(struct rs_session *s, uint64_t icount, bool goes)
 {
-	char command[64], said[MONITOR_MAX];
+	char command[64], output[MONITOR_MAX];
 	struct rs_error *err;
 
 	if (s->breaks_at == icount)
@@ -236,11 +236,11 @@ static struct rs_error *break_at(struct rs_session *s, uint64_t icount, bool goe
 		snprintf(command, sizeof(command), "replay_delete_break");
 	else
 		snprintf(command, sizeof(command), "replay_break %" PRIu64, icount);
-	err = (goes ? rs_gdb_monitor_continue : rs_gdb_monitor)(s->qemu.gdb, command, said,
-								sizeof(said));
-	if (!err && said[0] && icount != UINT64_MAX)
-		err = rs_error_create(RS_FAILED, "QEMU refuses to stop at %" PRIu64 ": %.80s",
-				      icount, said);
+	err = (goes ? rs_gdb_monitor_continue : rs_gdb_monitor)(s->qemu.gdb, command, output,
+								sizeof(output));
+	if (!err && output[0] && icount != UINT64_MAX)
+		err = rs_error_create(RS_FAILED, "QEMU rejects a stop at %" PRIu64 ": %.80s",
+				      icount, output);
 	if (!err)
 		s->breaks_at = icount;
 	return err;
@@ -256,7 +256,7 @@ struct rs_error *rs_session_settle(struct rs_session *s)
 
 	if (!s->stands)
 		return NULL;
-	s->stands = s->seen = false;
+	s->stands = s->is_queried = false;
 	s->armed_at = UINT64_MAX;
 	err = rs_fast_hold(s->fast);
 	if (!err)
@@ -266,7 +266,7 @@ struct rs_error *rs_session_settle(struct rs_session *s)
 	if (err)
 		return err;
 	rs_fast_disarm(s->fast);
-	/* A watchpoint of the same instruction. */
+	/* Reports a watchpoint of the same instruction. */
 	s->pending = stopped.why == RS_GDB_WATCHED;
 	s->came = stopped;
 	return NULL;
@@ -317,6 +317,27 @@ static struct rs_error *arm(struct rs_session *s, uint64_t icount, bool *armed)
 	return err;
 }
 
+struct rs_error *rs_session_tsc(struct rs_session *s, uint64_t *tsc, bool *known)
+{
+	struct rs_fast_stop stop = s->at;
+	uint64_t icount = 0;
+	struct rs_error *err = rs_session_icount(s, &icount);
+
+	*known = false;
+	if (err)
+		return err;
+	if (!s->stands) {
+		s->armed_at = UINT64_MAX;
+		if (!rs_fast_poll(s->fast, &stop))
+			return NULL;
+		if (!s->checked)
+			err = check(s, &stop);
+	}
+	*known = !err && !rs_fast_why(s->fast) && stop.icount == icount;
+	*tsc = stop.tsc;
+	return err;
+}
+
 /* ---- running -------------------------------------------------------------------------------- */
 
 /* Handles the end of QEMU, orderly or not. QEMU reports it before its processor is at rest; the
@@ -326,11 +347,10 @@ static struct rs_error *end_handle(struct rs_session *s)
 	s->ended = true;
 	s->stands = false;
 	rs_fast_leave(s->fast);
-	return rs_error_wrap(rs_qemu_ended(&s->qemu),
-			     "the replay does not go as the recording went");
+	return rs_error_wrap(rs_qemu_ended(&s->qemu), "the replay differs from the recording");
 }
 
-/* State for detecting that QEMU waits for ever for an event that the log lacks. */
+/* State for detecting that QEMU waits forever for an event that the log lacks. */
 struct alive {
 	uint64_t icount;
 	uint32_t looks, still;
@@ -343,12 +363,12 @@ static struct rs_error *moved(struct alive *alive, uint64_t now)
 	if (alive->still < STILL_MAX)
 		return NULL;
 	return rs_error_create(RS_FAILED,
-			       "the replay stands still at instruction %" PRIu64
-			       ": its log lacks what comes next",
+			       "the replay makes no progress at instruction %" PRIu64
+			       ": its log lacks the next event",
 			       now);
 }
 
-/* Checks over QMP that the replay makes progress, while it continues. */
+/* Checks through QMP that the replay makes progress, while it continues. */
 static struct rs_error *check_alive(struct rs_session *s, struct alive *alive)
 {
 	json_t *result = NULL, *icount;
@@ -370,14 +390,14 @@ static struct rs_error *check_alive(struct rs_session *s, struct alive *alive)
 struct wait {
 	struct rs_session_run *run;
 	struct alive alive;
-	bool done, asked, asked_where;
+	bool done, stop_requested, where_requested;
 };
 
-static struct rs_error *ask_to_stop(struct rs_session *s, struct wait *w, bool *asked)
+static struct rs_error *request_stop(struct rs_session *s, struct wait *w, bool *stop_requested)
 {
-	bool already = w->asked || w->asked_where;
+	bool already = w->stop_requested || w->where_requested;
 
-	*asked = true;
+	*stop_requested = true;
 	return already ? NULL : rs_gdb_interrupt(s->qemu.gdb);
 }
 
@@ -394,10 +414,10 @@ static struct rs_error *listen_both(struct rs_session *s, struct wait *w, bool *
 	*spoke = pending || ready > 0;
 	if (ready > 0 && fds[1].revents && rs_fast_stopped(s->fast, &s->at)) {
 		s->stands = true;
-		/* The requested stop follows, too, and there is no other. */
+		/* The requested stop also follows, and there is no other. */
 		w->run->stopped = (struct rs_gdb_stopped){ .why = RS_GDB_STOPPED };
 		w->done = true;
-		return w->asked || w->asked_where ? rs_session_settle(s) : NULL;
+		return w->stop_requested || w->where_requested ? rs_session_settle(s) : NULL;
 	}
 	return *spoke ? rs_gdb_wait(s->qemu.gdb, 0, &w->done, &w->run->stopped) : NULL;
 }
@@ -408,15 +428,15 @@ static struct rs_error *query_continue(struct rs_session *s, struct wait *w)
 	uint64_t now = 0;
 	struct rs_error *err;
 
-	w->asked_where = false;
-	if (w->asked || w->run->stopped.why != RS_GDB_STOPPED)
+	w->where_requested = false;
+	if (w->stop_requested || w->run->stopped.why != RS_GDB_STOPPED)
 		return NULL;
 	err = rs_session_icount(s, &now);
 	if (!err)
 		err = moved(&w->alive, now);
 	if (!err && now == w->run->icount)
 		return NULL;
-	w->done = s->seen = false;
+	w->done = s->is_queried = false;
 	return err ? err : rs_gdb_continue(s->qemu.gdb);
 }
 
@@ -430,15 +450,16 @@ static struct rs_error *wait_stop(struct rs_session *s, struct rs_session_run *r
 
 		err = fast ? listen_both(s, &w, &spoke)
 			   : rs_gdb_wait(s->qemu.gdb, CHECK_MS, &w.done, &run->stopped);
-		if (!err && w.done && w.asked_where && !s->stands)
+		if (!err && w.done && w.where_requested && !s->stands)
 			err = query_continue(s, &w);
 		if (err || w.done)
 			break;
 		/* QMP would wait for a machine that the fast path holds. */
 		if (!spoke && !(++w.alive.looks % ALIVE_CHECKS))
-			err = fast ? ask_to_stop(s, &w, &w.asked_where) : check_alive(s, &w.alive);
-		if (!err && !w.asked && run->stop && *run->stop)
-			err = ask_to_stop(s, &w, &w.asked);
+			err = fast ? request_stop(s, &w, &w.where_requested)
+				   : check_alive(s, &w.alive);
+		if (!err && !w.stop_requested && run->stop && *run->stop)
+			err = request_stop(s, &w, &w.stop_requested);
 	}
 	return err;
 }
@@ -472,14 +493,14 @@ static struct rs_error *machine_continue(struct rs_session *s, const struct rs_s
 	err = arm(s, run->icount, &armed);
 	if (err)
 		return err;
-	s->seen = false;
+	s->is_queried = false;
 	if (armed)
 		return rs_gdb_continue(s->qemu.gdb);
 	disarm(s);
 	return break_at(s, run->icount, true);
 }
 
-/* Returns whether a stop is pending, which is then the result of the run. */
+/* Returns whether a stop is pending. If so, that stop is the result of the run. */
 static bool is_pending(struct rs_session *s, struct rs_session_run *run)
 {
 	if (!s->pending)
@@ -543,7 +564,8 @@ struct rs_error *rs_session_snapshot(struct rs_session *s)
 	return err ? err : rs_snapshots_add(&s->snapshots, icount);
 }
 
-/* Loads a snapshot. QEMU's break is not part of it, and is set anew; the mapping of RAM stays. */
+/* Loads a snapshot. QEMU's break is not part of it, and is set again. The mapping of RAM remains
+ * valid. */
 static struct rs_error *load(struct rs_session *s, uint64_t icount)
 {
 	struct rs_error *err = rs_session_settle(s);
@@ -552,7 +574,7 @@ static struct rs_error *load(struct rs_session *s, uint64_t icount)
 	if (!err)
 		err = monitor(s, "loadvm", icount);
 	s->breaks_at = UINT64_MAX - 1; /* unknown */
-	s->seen = false;
+	s->is_queried = false;
 	return err;
 }
 
@@ -567,8 +589,8 @@ struct rs_error *rs_session_seek(struct rs_session *s, uint64_t icount, const vo
 	err = rs_session_icount(s, &now);
 	if (!err && now > icount && before == UINT64_MAX)
 		err = rs_error_create(RS_USAGE,
-				      "no snapshot is before instruction %" PRIu64
-				      ", and the replay stands at %" PRIu64,
+				      "no snapshot precedes instruction %" PRIu64
+				      ", and the replay is at %" PRIu64,
 				      icount, now);
 	if (!err && before != UINT64_MAX && (now > icount || now < before)) {
 		err = load(s, before);
@@ -585,8 +607,7 @@ struct rs_error *rs_session_seek(struct rs_session *s, uint64_t icount, const vo
 	return err ? err : rs_session_settle(s);
 }
 
-/* Goes back. QEMU does this: from each earlier snapshot it replays ahead, and then to the last
- * hit. */
+/* Goes back. QEMU replays ahead from each earlier snapshot, and finally to the last hit. */
 struct rs_error *rs_session_back(struct rs_session *s, const volatile bool *stop, bool *found,
 				 struct rs_gdb_stopped *stopped)
 {
@@ -599,8 +620,8 @@ struct rs_error *rs_session_back(struct rs_session *s, const volatile bool *stop
 	if (!err)
 		err = break_at(s, UINT64_MAX, false);
 	if (s->ended || s->snapshots.fd <= 0)
-		err = rs_error_first(err, rs_error_create(RS_USAGE, "no snapshots to go back by"));
-	s->seen = false;
+		err = rs_error_first(err, rs_error_create(RS_USAGE, "no snapshots for going back"));
+	s->is_queried = false;
 	if (!err)
 		err = rs_gdb_back(s->qemu.gdb);
 	if (!err)
@@ -630,7 +651,7 @@ struct rs_error *rs_session_step(struct rs_session *s, struct rs_session_run *ru
 	err = rs_session_settle(s);
 	if (!err && is_pending(s, run))
 		return NULL;
-	s->seen = false;
+	s->is_queried = false;
 	if (!err)
 		err = rs_gdb_step(s->qemu.gdb);
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The qcow2 files that hold a replay's snapshots and disk writes. */
+/* Creates the qcow2 files that hold a replay's snapshots and disk writes. */
 #include "replay/snapshots.h"
 
 #include <endian.h>
@@ -22,7 +22,7 @@ struct rs_error *rs_snapshots_write_empty(int fd)
 	return rs_qcow2_write(fd, DISK_BYTES, OF_IT);
 }
 
-/* Writes an empty disk of the size of the recording's, which QEMU reads where nothing was
+/* Writes an empty disk of the size of the recording's. QEMU reads the latter where nothing was
  * written. */
 static struct rs_error *write_over(int fd, int over)
 {
@@ -41,7 +41,7 @@ static struct rs_error *make_states(struct rs_snapshots *s, const struct rs_reco
 	if (err)
 		return err;
 	if ((!like || like->fd <= 0) && r->snapshot) {
-		s->n = 1; /* the one with which the recording begins, at instruction 0 */
+		s->n = 1; /* the snapshot with which the recording begins, at instruction 0 */
 		return rs_copy_file(r->files[RS_RECORDING_BEGIN], s->fd, "its snapshot");
 	}
 	if (!like || like->fd <= 0)
@@ -84,7 +84,7 @@ void rs_snapshots_deinit(struct rs_snapshots *s)
  * Adds the disks to the command. QEMU can use a descriptor only in the mode in which it was opened,
  * so QEMU must not first open a disk for reading (auto-read-only). The guest's disk goes through
  * blkreplay, with which QEMU logs when a request completed. The recording's disk, under the written
- * data, is named here and not in the header of the disk above it.
+ * data, is named here, not in the header of the disk above it.
  */
 void rs_snapshots_add_to(const struct rs_snapshots *s, struct rs_qemu_command *c)
 {
@@ -112,8 +112,7 @@ void rs_snapshots_add_to(const struct rs_snapshots *s, struct rs_qemu_command *c
 
 /*
  * ---- a guest that was not recorded -------------------------------------------------------------
- *
- * The state that QEMU saves contains, once, the part "timer/icount" (softmmu/cpu-timers.c): its
+ * * The state that QEMU saves contains, once, the part "timer/icount" (softmmu/cpu-timers.c): its
  * name preceded by the length, its version, the time by which the clock is ahead of the count, the
  * count; big endian. Clock = ahead + (count << shift).
  */
@@ -139,8 +138,8 @@ struct rs_error *rs_snapshots_reset_count(int fd, const char *name, uint32_t shi
 		    ((size_t)(at - all) + bytes + sizeof(clock) - 1) / RS_QCOW2_CLUSTER ||
 	    memmem(at + 1, (size_t)(all + st.st_size - at - 1), part, bytes)) {
 		err = rs_error_create(RS_FAILED,
-				      "%s: QEMU's count of instructions was not found in it; take "
-				      "another one, a little later",
+				      "%s: QEMU's count of instructions was not found; take "
+				      "another snapshot, a little later",
 				      name);
 	} else {
 		memcpy(clock, at + bytes, sizeof(clock));
@@ -152,7 +151,7 @@ struct rs_error *rs_snapshots_reset_count(int fd, const char *name, uint32_t shi
 	return err;
 }
 
-/* ---- which there are ------------------------------------------------------------------------ */
+/* ---- the list of snapshots ------------------------------------------------------------------- */
 
 struct rs_error *rs_snapshots_add(struct rs_snapshots *s, uint64_t icount)
 {

@@ -2,8 +2,8 @@
 /*
  * Runs the machine to the next timer, breakpoint or watchpoint, reads its state once, and fires all
  * due probes. QEMU does not leave a breakpoint's own address by `continue`, so the source leaves it
- * by a step. A step may run into an interrupt or a fault, after which the machine reaches the same
- * address again without having executed the instruction: that is not counted twice.
+ * by a step. A step may be interrupted by an interrupt or a fault, after which the machine reaches
+ * the same address again without having executed the instruction. That is not counted twice.
  */
 #include "replay/source.h"
 
@@ -11,15 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "replay/look.h"
+#include "replay/search.h"
 #include "replay/named.h"
 #include "replay/probed.h"
+#include "replay/rings.h"
 
 #define INTERRUPTED_MAX 64u
 
-/* An instruction that an interrupt or a fault preceded, and its thread. */
+/* An instruction before which an interrupt or a fault occurred, and its thread. */
 struct interrupted {
 	uint64_t rip, rsp, cr3;
 };
@@ -33,9 +33,12 @@ struct replay {
 	uint32_t pause;	   /* the next of the pauses */
 	uint64_t from, to; /* range of instructions */
 
-	struct rs_replay_look look; /* until it is opened */
+	struct rs_replay_search search; /* valid until it is opened */
 	struct rs_session *session;
 	uint64_t icount;
+	size_t n_fired;		       /* views of the present stop that were not returned yet */
+	struct rs_replay_rings *rings; /* NULL: not requested */
+	bool unread;		       /* the rings were not read at the present stop */
 	struct interrupted interrupted[INTERRUPTED_MAX];
 	uint32_t n_interrupted;
 	struct rs_replay_counts counts;
@@ -95,7 +98,7 @@ static bool has_returned(struct replay *r)
 	return false;
 }
 
-/* Returns the next instruction at which it must stop. */
+/* Returns the next instruction at which the machine must stop. */
 static uint64_t target(const struct replay *r)
 {
 	uint64_t to = r->to;
@@ -108,6 +111,8 @@ static uint64_t target(const struct replay *r)
 	}
 	if (r->pause < r->options.pauses.n && r->options.pauses.at[r->pause] < to)
 		to = r->options.pauses.at[r->pause];
+	if (r->rings && rs_replay_rings_next(r->rings) < to)
+		to = rs_replay_rings_next(r->rings);
 	return to;
 }
 
@@ -197,30 +202,88 @@ static bool is_over(const struct replay *r)
 	       (r->options.stop && *r->options.stop);
 }
 
+/* Sets and removes points, after places of probes have changed. */
+static struct rs_error *points_update(struct replay *r)
+{
+	struct rs_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < r->m.n_probes; i++) {
+		struct rs_replay_probe *p = &r->m.probes[i];
+		const bool needs = rs_replay_probe_needs_point(p);
+
+		if (needs != p->is_set)
+			err = rs_gdb_point(rs_session_gdb(r->session), p->point, p->address,
+					   p->bytes, needs);
+		p->is_set = needs;
+	}
+	return err;
+}
+
+static struct rs_error *rebase(struct replay *r, bool all)
+{
+	struct rs_error *err = rs_probed_rebase(&r->m, all);
+
+	return err ? err : points_update(r);
+}
+
+/* Runs to the next stop, and fires the probes that are due there. */
+static struct rs_error *stop_next(struct replay *r)
+{
+	struct rs_error *err = run_on(r);
+	uint64_t last = r->recording->icount < r->to ? r->recording->icount : r->to;
+
+	if (!err && r->m.stopped.why != RS_GDB_ENDED)
+		err = pause_here(r);
+	if (!err && r->m.stopped.why != RS_GDB_ENDED)
+		err = rebase(r, false);
+	if (err)
+		return err;
+	r->n_fired = is_over(r) ? 0 : fire(r);
+	if (!r->rings)
+		return NULL;
+	r->unread = true;
+	return rs_replay_rings_stopped(
+		r->rings, r->m.stopped.why == RS_GDB_ENDED ? last : r->icount, is_over(r));
+}
+
+/* Returns the views of the present stop: first the guest's own records, which are older. */
+static struct rs_error *batch_take(struct replay *r, struct rs_batch *batch)
+{
+	struct rs_error *err = NULL;
+
+	*batch = (struct rs_batch){ .kind = RS_NEXT_EVENTS };
+	if (r->unread)
+		err = rs_replay_rings_read(r->rings, &batch->views, &batch->n);
+	if (!err && !batch->n) {
+		r->unread = false;
+		batch->views = r->m.views;
+		batch->n = r->n_fired;
+		r->n_fired = 0;
+	}
+	if (batch->n)
+		batch->watermark_ns = batch->views[batch->n - 1].ts_ns;
+	return err;
+}
+
 static struct rs_error *replay_next(struct rs_source *source, struct rs_batch *batch)
 {
 	struct replay *r = (struct replay *)source;
-	struct rs_error *err = NULL;
-	size_t n = 0;
+	struct rs_error *err = batch_take(r, batch);
 
-	while (!err && !n && !is_over(r)) {
-		err = run_on(r);
-		if (!err && r->m.stopped.why != RS_GDB_ENDED)
-			err = pause_here(r);
-		n = err || is_over(r) ? 0 : fire(r);
+	while (!err && !batch->n && !is_over(r)) {
+		err = stop_next(r);
+		if (!err)
+			err = batch_take(r, batch);
 	}
-	if (err)
-		return err;
-	*batch = (struct rs_batch){ .kind = n ? RS_NEXT_EVENTS : RS_NEXT_END,
-				    .views = r->m.views,
-				    .n = n,
-				    .watermark_ns = n ? r->m.views[0].ts_ns : INT64_MAX };
-	return NULL;
+	if (!err && !batch->n)
+		*batch = (struct rs_batch){ .kind = RS_NEXT_END, .watermark_ns = INT64_MAX };
+	return err;
 }
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
-/* Returns the instruction of a time, at least 1. Times beyond any guest's end give the last one. */
+/* Returns the instruction of a time, at least 1. Times beyond any guest's end give the last
+ * instruction. */
 static uint64_t at_ns(const struct replay *r, int64_t ns)
 {
 	if (ns == INT64_MAX)
@@ -230,19 +293,17 @@ static uint64_t at_ns(const struct replay *r, int64_t ns)
 
 static struct rs_error *set_points(struct replay *r)
 {
-	struct rs_error *err = NULL;
+	struct rs_error *err;
 
-	for (uint32_t i = 0; !err && i < r->m.n_probes; i++) {
-		struct rs_replay_probe *p = &r->m.probes[i];
-
-		if (p->kind == RS_REPLAY_TIMER) {
-			rs_replay_timer_start(p, r->from, r->options.steady, r->options.seed);
-			continue;
-		}
-		if (p->wanted)
-			err = rs_gdb_point(rs_session_gdb(r->session), p->point, p->address,
-					   p->bytes, true);
-	}
+	for (uint32_t i = 0; i < r->m.n_probes; i++)
+		if (r->m.probes[i].kind == RS_REPLAY_TIMER)
+			rs_replay_timer_start(&r->m.probes[i], r->from, r->options.steady,
+					      r->options.seed);
+	err = points_update(r);
+	for (uint32_t i = 0; !err && i < RS_CHANGES; i++)
+		if (r->m.changes[i])
+			err = rs_gdb_point(rs_session_gdb(r->session), RS_GDB_EXEC,
+					   r->m.changes[i], 1, true);
 	return err;
 }
 
@@ -253,14 +314,22 @@ static struct rs_error *replay_open(struct rs_source *source, const struct rs_qu
 	const struct rs_session_options options = { .console = r->options.console,
 						    .slow = r->options.slow,
 						    .like = r->options.like };
+	const bool randomizes = rs_recording_randomizes(r->recording);
+	const struct rs_error *why;
 	struct rs_session_ram ram;
+	struct rs_linux *kernel;
 	struct rs_error *err;
 
 	*pushed = RS_PUSHED_PROBES | RS_PUSHED_TIME;
 	r->from = at_ns(r, query->from_ns);
 	r->to = at_ns(r, query->to_ns);
-	rs_replay_look_end(&r->look, &r->m.guest);
 	err = rs_probed_begin(&r->m, query);
+	if (!err && rs_probed_moves(&r->m, randomizes)) {
+		err = rs_replay_source_find_kernel(source, &kernel, &why);
+		rs_probed_follow(&r->m, randomizes);
+	}
+	rs_probed_modules_leave(&r->m);
+	rs_replay_search_end(&r->search, &r->m.guest);
 	if (!err)
 		err = rs_session_open(r->recording, &options, &r->session);
 	if (err)
@@ -271,15 +340,22 @@ static struct rs_error *replay_open(struct rs_source *source, const struct rs_qu
 		err = rs_session_seek(r->session, r->options.begin, r->options.stop);
 	if (!err)
 		err = set_points(r);
-	return err ? err : state_read(r);
+	if (!err)
+		err = state_read(r);
+	if (!err && r->options.like)
+		err = rebase(r, true);
+	if (!err && r->rings)
+		err = rs_replay_rings_begin(r->rings, r->session, &r->m.memory, r->from, r->to);
+	return err;
 }
 
 static void replay_destroy(struct rs_source *source)
 {
 	struct replay *r = (struct replay *)source;
 
-	rs_replay_look_end(&r->look, &r->m.guest);
+	rs_replay_search_end(&r->search, &r->m.guest);
 	rs_session_close(r->session);
+	rs_replay_rings_destroy(r->rings);
 	rs_probed_deinit(&r->m);
 	free(r->name);
 	free(r);
@@ -288,19 +364,6 @@ static void replay_destroy(struct rs_source *source)
 static const struct rs_source_ops ops = {
 	.name = "replay", .open = replay_open, .next = replay_next, .destroy = replay_destroy
 };
-
-/* Returns when the guest started, from the recording's folder, which was last changed at its
- * end. */
-static int64_t began_ns(const struct rs_recording *recording)
-{
-	struct stat of;
-	int64_t ns = 0;
-
-	if (!fstatat(recording->folder.fd, "recording.json", &of, AT_SYMLINK_NOFOLLOW))
-		ns = of.st_mtim.tv_sec * INT64_C(1000000000) + of.st_mtim.tv_nsec -
-		     (int64_t)(recording->icount << recording->shift);
-	return ns > 0 ? ns : 0;
-}
 
 struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
 					 const struct rs_replay_options *options,
@@ -316,13 +379,14 @@ struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
 	r->recording = recording;
 	r->options = *options;
 	r->name = strdup(slash && slash[1] ? slash + 1 : recording->folder.path);
-	err = r->name ? rs_probed_init(&r->m,
-				       &(struct rs_clock){ .name = "guest",
-							   .freq_hz = 1000000000,
-							   .wall_ns = began_ns(recording),
-							   .invariant = true,
-							   .freq_from = "instructions" },
-				       r->name)
+	err = r->name ? rs_probed_init(
+				&r->m,
+				&(struct rs_clock){ .name = "guest",
+						    .freq_hz = 1000000000,
+						    .wall_ns = rs_recording_began_ns(recording),
+						    .invariant = true,
+						    .freq_from = "instructions" },
+				r->name)
 		      : rs_error_no_memory();
 	if (err) {
 		replay_destroy(&r->source);
@@ -334,30 +398,55 @@ struct rs_error *rs_replay_source_create(const struct rs_recording *recording,
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-struct rs_error *rs_replay_source_look(struct rs_source *source, struct rs_linux **kernel,
-				       const struct rs_error **why)
+struct rs_error *rs_replay_source_find_kernel(struct rs_source *source, struct rs_linux **kernel,
+					      const struct rs_error **why)
 {
 	struct replay *r = (struct replay *)source;
 	struct rs_error *err = NULL;
 
 	if (!r->m.guest.kernel && !r->m.guest.why)
-		err = rs_replay_look(r->recording, &r->options, &r->m.guest, &r->look);
+		err = rs_replay_search(r->recording, &r->options, &r->m.guest, &r->search);
 	*kernel = r->m.guest.kernel;
 	*why = r->m.guest.why;
 	return err;
+}
+
+struct rs_error *rs_replay_source_find_rings(struct rs_source *source)
+{
+	struct replay *r = (struct replay *)source;
+
+	if (!r->options.rings)
+		return NULL;
+	return rs_replay_rings_find(r->recording, &r->options, &r->m.clock, r->name, &r->rings);
+}
+
+struct rs_replay_rings_result rs_replay_source_rings(const struct rs_source *source)
+{
+	return rs_replay_rings_result(((const struct replay *)source)->rings);
+}
+
+const struct rs_stream *rs_replay_source_rings_stream(const struct rs_source *source)
+{
+	const struct replay *r = (const struct replay *)source;
+
+	return r->rings ? rs_replay_rings_stream(r->rings) : NULL;
 }
 
 struct rs_error *rs_replay_source_make(void *source, const char *description,
 				       const struct rs_event **event)
 {
 	struct replay *r = source;
+	char module[RS_WORD_MAX + 1];
+	const bool is_of_module = rs_named_module(&r->m, description, module);
 	const struct rs_error *why;
 	struct rs_linux *kernel;
 	struct rs_error *err = NULL;
 
 	*event = NULL;
-	if (rs_named_of_kernel(description))
-		err = rs_replay_source_look(&r->source, &kernel, &why);
+	if (rs_named_of_kernel(description) || is_of_module)
+		err = rs_replay_source_find_kernel(&r->source, &kernel, &why);
+	if (!err && is_of_module)
+		err = rs_replay_search_module(&r->search, &r->m.guest, module, r->options.stop);
 	return err ? err : rs_probed_make(&r->m, description, r->recording->shift, event);
 }
 
@@ -367,9 +456,9 @@ struct rs_error *rs_replay_source_add_notes(struct rs_source *source, const stru
 	return rs_probed_add_notes(&((struct replay *)source)->m, notes, program);
 }
 
-const struct rs_probed_program *rs_replay_source_program(const struct rs_source *source)
+struct rs_probed *rs_replay_source_probed(struct rs_source *source)
 {
-	return &((const struct replay *)source)->m.program;
+	return &((struct replay *)source)->m;
 }
 
 const struct rs_stream *rs_replay_source_stream(const struct rs_source *source)

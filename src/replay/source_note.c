@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program's static probes and assertions as events of a replay. */
+/* Creates a program's static probes and assertions as events of a replay. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-/* Makes a text fit for a field of a probe's name: without separators and glob characters. */
+/* Makes a text valid as a field of a probe's name: without separators and glob characters. */
 static void clean(const char *from, size_t len, char to[RS_NOTE_TEXT_MAX])
 {
 	for (size_t i = 0; i < len; i++) {
@@ -23,7 +23,7 @@ static void clean(const char *from, size_t len, char to[RS_NOTE_TEXT_MAX])
 	to[len] = '\0';
 }
 
-/* Returns whether a word can be an argument's name, and is not reserved. */
+/* Returns whether a word is valid as an argument's name, and is not reserved. */
 static bool is_name(const char *word, size_t len)
 {
 	static const char *const ours[] = { "pc", "icount", "expression" };
@@ -171,7 +171,8 @@ uint32_t rs_replay_note_payload(const struct rs_replay_probe *probe, struct rs_r
 	for (uint32_t i = 0; i < note->n_values; i++) {
 		uint64_t value = value_of(&note->values[i], probe->base, at);
 
-		memcpy(to, &value, note->values[i].bytes); /* little endian: its low bytes */
+		/* little endian: its low bytes come first */
+		memcpy(to, &value, note->values[i].bytes);
 		to += note->values[i].bytes;
 	}
 	memcpy(to, &probe->address, sizeof(probe->address));

@@ -25,7 +25,7 @@
 #include "replay/moment.h"
 #include "replay/ram.h"
 
-#define STACK_BYTES 64 /* of its top; there may not be more */
+#define STACK_BYTES 64 /* size of its top; there may be less */
 
 /* ---- one replay --------------------------------------------------------------------------- */
 
@@ -33,17 +33,19 @@ struct replayed {
 	const struct rs_verify_options *o;
 	const struct rs_recording *recording;
 	struct rs_session *session;
-	struct replayed *like; /* the replay from whose snapshots it begins; NULL: it begins at 0 */
+	/* the replay with the snapshots from which it begins; NULL: it begins at 0 */
+	struct replayed *like;
 	struct rs_memory memory;
 	uint64_t from, end; /* it stops between these instructions */
 	uint64_t *stops;
 	uint32_t n_stops;
-	uint64_t n_samples, sample;   /* the number of samples, and the next one, from 1 */
-	uint64_t first, last, point;  /* its own points, from 0, excluding the last; the next one */
-	struct rs_state_hash *hashes; /* of all points */
-	uint64_t fired, errors;	      /* of a program's probes */
-	uint64_t samples;	      /* taken so far */
-	uint64_t read;		      /* bytes that the samples read */
+	uint64_t n_samples, sample; /* the number of samples, and the next one, from 1 */
+	/* its own points, from 0, excluding the last; the next point */
+	uint64_t first, last, point;
+	struct rs_state_hash *hashes; /* number of all points */
+	uint64_t fired, errors;	      /* results of a program's probes */
+	uint64_t samples;	      /* number taken so far */
+	uint64_t read;		      /* bytes that the samples have read */
 	uint64_t missing;	      /* samples whose stack was not in memory */
 	uint8_t *buffer;	      /* of o->bytes */
 	char *slow;		      /* why it has no fast path; allocated, or NULL */
@@ -58,7 +60,8 @@ static void map_ram(struct replayed *r)
 	rs_replay_ram_set(&r->memory, ram.mem, ram.bytes);
 }
 
-/* Reads what a probe can read: registers, the stack through the guest's tables, and memory. */
+/* Reads everything that a probe can read: registers, the stack through the guest's tables, and
+ * memory. */
 static struct rs_error *sample(struct replayed *r)
 {
 	const struct rs_session_ram ram = rs_session_ram(r->session);
@@ -162,13 +165,13 @@ static struct rs_error *run_to(struct replayed *r, uint64_t icount)
 	if (!err && *r->o->stop)
 		err = rs_error_create(RS_FAILED, "stopped");
 	if (!err && !run.at_target)
-		err = rs_error_create(RS_FAILED, "the replay does not come to instruction %" PRIu64,
+		err = rs_error_create(RS_FAILED, "the replay does not reach instruction %" PRIu64,
 				      icount);
 	return err;
 }
 
-/* Goes through the stops of its segment. Leaves the session open, since others begin with its
- * snapshots. */
+/* Runs through the stops of its segment. Leaves the session open, since other segments begin with
+ * its snapshots. */
 static struct rs_error *go_through(struct replayed *r, const char *console)
 {
 	const struct rs_session_options options = {
@@ -202,7 +205,8 @@ static struct rs_error *with_probes(struct replayed *r, const char *console)
 {
 	uint64_t begin = r->first ? place(r, r->first, r->o->points) : 0;
 	bool to_end = r->last == r->o->points && r->o->to_end;
-	/* Each segment has its own probes: the program's state starts anew in each. */
+	/* Each segment has its own probes, since the program's state starts from the beginning in
+	 * each. */
 	const struct rs_verify_part part = {
 		.from_ns = (r->first ? begin : r->from) << r->recording->shift,
 		.to_ns = to_end ? 0 : place(r, r->last, r->o->points) << r->recording->shift,
@@ -216,7 +220,7 @@ static struct rs_error *with_probes(struct replayed *r, const char *console)
 	if (!err && r->point < r->last && !*r->o->stop)
 		err = rs_error_create(RS_FAILED, "the replay ended before instruction %" PRIu64,
 				      place(r, r->point + 1, r->o->points));
-	r->session = NULL; /* the program's replay has closed it */
+	r->session = NULL; /* the program's replay has closed the session */
 	return err;
 }
 
@@ -270,7 +274,7 @@ static void *replay_segment(void *of)
 	return NULL;
 }
 
-/* Adds what a segment found to what the segments before it found. */
+/* Adds a segment's results to the results of the segments before it. */
 static struct rs_error *gather(struct replayed *to, const struct segment *s)
 {
 	char part[4096];
@@ -332,7 +336,7 @@ static struct rs_error *replay_segments(struct replayed *all)
 
 /* ---- comparing ---------------------------------------------------------------------------- */
 
-/* Compares two files; with `begins`, whether the first begins with the second. */
+/* Compares two files. With `begins`, compares the second only with the beginning of the first. */
 static struct rs_error *same_files(int a, int b, bool begins, bool *same, uint64_t *bytes)
 {
 	char one[4096], other[4096];
@@ -420,7 +424,7 @@ static struct rs_error *replay_both(struct replayed *alone, struct replayed *obs
 	return replay_segments(observed);
 }
 
-/* Moves what the replays found to the result. */
+/* Moves the replays' results to *verified. */
 static struct rs_error *conclude(struct replayed *alone, struct replayed *observed,
 				 struct rs_verified *v)
 {

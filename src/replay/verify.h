@@ -12,7 +12,7 @@
 #include "replay/session.h"
 #include "replay/source.h"
 
-/* A part of the recording that a program's probes observe; the members are those of struct
+/* A part of the recording that a program's probes observe. The members are those of struct
  * rs_replay_options, and times. */
 struct rs_verify_part {
 	uint64_t from_ns, to_ns; /* in the guest's time; to_ns 0: to the recording's end */
@@ -25,10 +25,10 @@ struct rs_verify_part {
 struct rs_verify_options {
 	uint64_t points;	 /* instructions at which states are compared */
 	uint64_t samples, bytes; /* stops of the second replay, and the bytes that each reads */
-	uint64_t jobs;		 /* segments of the second replay, side by side */
+	uint64_t jobs;		 /* segments of the second replay that run in parallel */
 	uint64_t from_ns, to_ns; /* of the guest's time */
 	bool to_end;		 /* to the recording's end; to_ns is unused */
-	bool slow;		 /* all stops through the GDB channel */
+	bool slow;		 /* use only the GDB channel for stops */
 	const volatile bool *stop;
 	/* Replays a part with a program's probes, and closes it. Adds to *fired and *errors. NULL:
 	 * there is no program. Several threads call it if `jobs` is more than 1. */
@@ -44,16 +44,16 @@ struct rs_verified {
 	uint64_t *places;			/* the instruction of each point */
 	struct rs_state_hash *alone, *observed; /* each point's state in the two replays */
 	uint64_t same_points, console_bytes;
-	bool same_console;     /* equal in both replays */
-	bool same_as_recorded; /* the console is as recorded */
+	bool same_console;     /* number of points that are equal in both replays */
+	bool same_as_recorded; /* the console equals that of the recording */
 	/* Of the observed replay: a program's probes and errors; samples, the bytes that they read,
 	 * and how many of them found no stack. */
 	uint64_t fired, errors, samples, read_bytes, stacks_missing;
 	char *slow; /* why stops had no fast path, without a program; or NULL */
 };
 
-/* Replays a checked recording twice and compares. verified is zeroed; rs_verified_deinit() frees
- * it, also after an error. */
+/* Replays a checked recording twice and compares. *verified must be all zero. The caller frees it
+ * with rs_verified_deinit(), also after an error. */
 struct rs_error *rs_verify_run(const struct rs_recording *recording,
 			       const struct rs_verify_options *options,
 			       struct rs_verified *verified);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Drops the oldest records of a full ring that nobody collects. For host and guest. */
+/* Drops the oldest records of a full ring that is not collected. For host and guest. */
 #include <ringside/record.h>
 
 bool rs_sbuf_drop_oldest(struct rs_sbuf_producer *p)
@@ -20,7 +20,8 @@ bool rs_sbuf_drop_oldest(struct rs_sbuf_producer *p)
 		at += bytes;
 		at = at >= p->size ? at - p->size : at;
 	}
-	/* A handler may have done the same. Pairs with the acquire in claim_plan(), our own. */
+	/* A handler may have done the same. Pairs with the acquire in claim_plan() of the same
+	 * producer. */
 	__atomic_compare_exchange_n(&p->ring->head, &head, at, false, __ATOMIC_ACQ_REL,
 				    __ATOMIC_ACQUIRE);
 	return gone != 0;

@@ -14,8 +14,8 @@ static struct sigaction before;
 
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
-	/* Restores the mask: a library between the kernel and this handler may have blocked
-	 * more. */
+	/* Restores the mask: a library between the kernel and this handler may have blocked more
+	 * signals. */
 	if (way_out) {
 		pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
 		siglongjmp(*way_out, 1);
@@ -25,14 +25,14 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 	} else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
 		before.sa_handler(number);
 	} else {
-		/* The access repeats, and ends the process as without this handler. */
+		/* The access is repeated, and ends the process as without this handler. */
 		signal(number, SIG_DFL);
 	}
 }
 
 static void install(void)
 {
-	/* Not blocked within it: siglongjmp() restores no mask here. */
+	/* The signal is not blocked in the handler, because siglongjmp() restores no mask here. */
 	struct sigaction action = { .sa_sigaction = on_bus_error,
 				    .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
 

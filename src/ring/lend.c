@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rings that are lent; lend.h describes the protocol. */
+/* Lends rings to other processes; lend.h describes the protocol. */
 #include <ringside/lend.h>
 
 #include <errno.h>
@@ -25,8 +25,8 @@
 
 /* ---- the board ------------------------------------------------------------------------------ */
 
-/* Gives a file its name, unless a file has that name. On file systems without RENAME_NOREPLACE a
- * hard link does it: the file then has two names for a moment, and opening it fails meanwhile. */
+/* Renames a file, unless a file has the new name. On file systems without RENAME_NOREPLACE, a hard
+ * link is used: the file then has two names for a moment, during which opening it fails. */
 static bool file_publish(const char *temp, const char *path)
 {
 	if (!renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE))
@@ -34,7 +34,8 @@ static bool file_publish(const char *temp, const char *path)
 	return errno == EEXIST || (errno == EINVAL && (!link(temp, path) || errno == EEXIST));
 }
 
-/* Makes a whole board under another name, and then renames it, so that no process maps a part. */
+/* Creates a complete board under another name, and then renames it, so that no process maps an
+ * incomplete board. */
 static struct rs_error *board_make(const char *path)
 {
 	struct rs_lend_board board = { .magic = BOARD_MAGIC };
@@ -46,14 +47,14 @@ static struct rs_error *board_make(const char *path)
 		return rs_error_no_memory();
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0) {
-		err = rs_error_errno(errno, "%s: cannot create it", path);
+		err = rs_error_errno(errno, "cannot create '%s'", path);
 		free(temp);
 		return err;
 	}
 	if (write(fd, &board, sizeof(board)) != (ssize_t)sizeof(board))
 		err = rs_error_errno(errno ? errno : ENOSPC, "%s", temp);
 	else if (!file_publish(temp, path))
-		err = rs_error_errno(errno, "%s: cannot create it", path);
+		err = rs_error_errno(errno, "cannot create '%s'", path);
 	unlink(temp);
 	close(fd);
 	free(temp);
@@ -70,16 +71,16 @@ static struct rs_error *board_map(int fd, const char *path, struct rs_lend_board
 		return rs_error_errno(errno, "%s", path);
 	if (st.st_size != (off_t)sizeof(**board) ||
 	    pread(fd, &magic, sizeof(magic), 0) != (ssize_t)sizeof(magic) || magic != BOARD_MAGIC)
-		return rs_error_create(RS_USAGE, "%s: it is there, and no board of lent rings",
+		return rs_error_create(RS_USAGE, "%s: it exists, but is not a board of lent rings",
 				       path);
 	mem = mmap(NULL, sizeof(**board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mem == MAP_FAILED)
-		return rs_error_errno(errno, "%s: cannot map it", path);
+		return rs_error_errno(errno, "cannot map '%s'", path);
 	*board = mem;
 	return NULL;
 }
 
-/* Opens and maps the board, and makes it if there is none. */
+/* Opens and maps the board, and creates it if it does not exist. */
 static struct rs_error *board_open(const char *path, int *fd, struct rs_lend_board **board)
 {
 	const int flags = O_RDWR | RS_SHARED_FLAGS;
@@ -116,8 +117,8 @@ static bool lives(uint32_t pid)
 	return pid && pid <= INT32_MAX && (!kill((pid_t)pid, 0) || errno == EPERM);
 }
 
-/* Claims the id's place. Of two processes at the same time one gets it. Within a process, the
- * caller keeps ids apart. */
+/* Claims the id's place. Of two concurrent processes, one gets it. Within a process, the caller
+ * must use each id once. */
 static struct rs_error *place_claim(struct rs_lent *lent)
 {
 	uint32_t pid = (uint32_t)getpid(), had = 0;
@@ -141,7 +142,7 @@ struct rs_error *rs_lent_open(const char *path, uint32_t id, struct rs_lent **ou
 	int fd;
 
 	if (id >= RS_LEND_IDS_MAX)
-		return rs_error_create(RS_USAGE, "id %u: it can be 0 to %u", id,
+		return rs_error_create(RS_USAGE, "id %u: expected 0 to %u", id,
 				       RS_LEND_IDS_MAX - 1);
 	lent = calloc(1, sizeof(*lent));
 	if (!lent)
@@ -234,8 +235,9 @@ struct rs_lender {
 	struct rs_lend_board *board;
 	uint32_t n;
 	bool is_lent;
-	char *paths[RS_LEND_IDS_MAX]; /* of rings that there are */
-	/* Of an access to the board, which other processes of this user can cut short. */
+	char *paths[RS_LEND_IDS_MAX]; /* of the existing rings */
+	/* The arguments of an access to the board, which other processes of this user can
+	 * truncate. */
 	bool lends;
 	uint32_t id;
 	uint32_t read;
@@ -248,7 +250,8 @@ static void access_begin(void *ctx)
 	for (uint32_t i = 0; i < lender->n; i++) {
 		struct rs_lend_place *place = &lender->board->places[i];
 		uint32_t was = __atomic_load_n(&place->lent, __ATOMIC_RELAXED);
-		/* A number that no borrower has read: one that died may have left an odd one. */
+		/* A number that no borrower has read. A borrower that died may have left an odd
+		 * number. */
 		uint32_t is = lender->lends ? (was | 1) + 2 : (was + 1) & ~1u;
 
 		/* Pairs with the acquire in rs_lent_put(). */
@@ -275,8 +278,8 @@ static struct rs_error *board_gone(const struct rs_lender *lender)
 			       lender->path);
 }
 
-/* Returns whether a file is a ring, as a dead lender leaves one. */
-static bool ring_is_there(const char *path)
+/* Returns whether a file is a ring, such as a dead lender leaves. */
+static bool ring_exists(const char *path)
 {
 	struct rs_ring_memory memory;
 	struct rs_sbuf_consumer consumer;
@@ -295,19 +298,19 @@ static struct rs_error *ring_make(const struct rs_lend_options *options, const c
 	struct rs_error *err;
 	enum rs_sbuf_status status;
 
-	if (options->keep && ring_is_there(path))
+	if (options->keep && ring_exists(path))
 		return NULL;
 	if (unlink(path) && errno != ENOENT)
-		return rs_error_errno(errno, "%s is there already: cannot remove it", path);
+		return rs_error_errno(errno, "%s already exists: cannot remove it", path);
 	err = rs_ring_map_create(path, options->ring_bytes, &memory);
 	if (err)
 		return err;
 	status = rs_sbuf_create(memory.mem, memory.bytes, RS_SLOT_BYTES);
 	if (status != RS_SBUF_OK)
-		err = rs_error_create(RS_USAGE, "%s: a ring of %zu bytes: %s", path,
+		err = rs_error_create(RS_USAGE, "%s: cannot create a ring of %zu bytes: %s", path,
 				      options->ring_bytes, rs_sbuf_status_text(status));
 	if (!err) {
-		free(memory.path); /* it outlives this mapping */
+		free(memory.path); /* the ring outlives this mapping */
 		memory.path = NULL;
 	}
 	rs_ring_unmap(&memory);
@@ -324,7 +327,7 @@ struct rs_error *rs_lender_create(const struct rs_lend_options *options, struct 
 	lender->fd = -1;
 	err = rs_shared_path(options->path, true, &lender->path);
 	if (!err && (!options->n || options->n > RS_LEND_IDS_MAX))
-		err = rs_error_create(RS_USAGE, "%u rings; it can be 1 to %u", options->n,
+		err = rs_error_create(RS_USAGE, "%u rings: expected 1 to %u", options->n,
 				      RS_LEND_IDS_MAX);
 	if (!err)
 		err = board_open(lender->path, &lender->fd, &lender->board);
@@ -361,8 +364,8 @@ struct rs_error *rs_lender_lend(struct rs_lender *lender)
 	return rs_guard(access_begin, lender) ? NULL : board_gone(lender);
 }
 
-/* Waits until the id's borrower has ended its put. RS_FAILED: it did not within *patience_ns, which
- * decreases by the wait. */
+/* Waits until the id's borrower has ended its put. Returns RS_FAILED if that takes longer than
+ * *patience_ns, which decreases by the wait. */
 static struct rs_error *wait_idle(struct rs_lender *lender, uint32_t id, uint64_t *patience_ns)
 {
 
@@ -370,15 +373,14 @@ static struct rs_error *wait_idle(struct rs_lender *lender, uint32_t id, uint64_
 	for (;;) {
 		if (!rs_guard(access_busy, lender))
 			return board_gone(lender);
-		/* A process that died within a put does not end it. */
+		/* A process that died during a put does not end it. */
 		if (!lender->read || !lives(lender->read))
 			return NULL;
 		if (*patience_ns < BUSY_TICK_NS)
-			return rs_error_create(
-				RS_FAILED,
-				"%s: process %u is within a put and does not end it; "
-				"what it puts still is lost",
-				lender->paths[id], lender->read);
+			return rs_error_create(RS_FAILED,
+					       "%s: process %u does not end its put; "
+					       "its further records are lost",
+					       lender->paths[id], lender->read);
 		*patience_ns -= BUSY_TICK_NS;
 		rs_sleep_ns(BUSY_TICK_NS);
 	}

@@ -36,8 +36,8 @@ static uint32_t parts_of(uint64_t state)
 	return ((uint32_t)(state >> PARTS_SHIFT) & 7) + 1;
 }
 
-/* Odd numbers without a pattern (of pi's digits, made odd): a word's change, or two words'
- * exchange, changes the sum. */
+/* Odd numbers without a pattern (pi's digits, made odd), so that a change of a word, or an exchange
+ * of two words, changes the sum. */
 static uint64_t mix(uint64_t sum, uint64_t word, uint32_t i)
 {
 	sum += (word ^ (word >> 29)) *
@@ -51,7 +51,7 @@ static uint64_t finish(uint64_t sum, uint64_t state)
 	return sum ^ sum >> 31;
 }
 
-/* ---- where things are ---------------------------------------------------------------------- */
+/* ---- layout -------------------------------------------------------------------------------- */
 
 enum rs_sbuf_status rs_log_layout_init(struct rs_log_layout *layout, uint64_t bytes, uint32_t lanes,
 				       uint64_t trace_bytes)
@@ -143,7 +143,7 @@ static void settle_half(struct rs_log_head *head, const struct rs_log_layout *la
 		rs_sbuf_mark_last(lane.ring, layout->lane_bytes);
 	}
 	half->end = state == RS_LOG_HALF_ENDED ? RS_LOG_END_ORDERLY : RS_LOG_END_UNEXPECTED;
-	/* A run that was killed is recovered whole: its lines belong together. */
+	/* A run that was killed is recovered completely, because its lines belong together. */
 	if (state == RS_LOG_HALF_ENDED && all_collected)
 		state = RS_LOG_HALF_FREE;
 	else
@@ -203,10 +203,10 @@ static uint64_t *words_at(const struct rs_log_lane *lane, uint64_t number)
 	return lane->words + (number & (lane->elements - 1)) * WORDS;
 }
 
-/* From the state of a line's part to the same of its next one. */
+/* Returns the state of the next part of a line from the state of a part. */
 #define NEXT_PART ((UINT64_C(1) << NUMBER_SHIFT) + (1u << PART_SHIFT))
 
-/* Claims an element. Returns false if another put writes it, or a later one has written it. */
+/* Claims an element. Returns false if another put writes it, or a later put has written it. */
 static bool claim(struct rs_log_tag *tag, uint64_t mine)
 {
 	uint64_t state = __atomic_load_n(&tag->state, __ATOMIC_RELAXED);
@@ -215,7 +215,7 @@ static bool claim(struct rs_log_tag *tag, uint64_t mine)
 		if (kind_of(state) == RS_LOG_WRITING ||
 		    state >> NUMBER_SHIFT >= mine >> NUMBER_SHIFT)
 			return false;
-		/* Acquire: what we write comes after. Pairs with the release in publish(). */
+		/* Acquire: the stores below come after it. Pairs with the release in publish(). */
 	} while (!__atomic_compare_exchange_n(&tag->state, &state, mine, true, __ATOMIC_ACQ_REL,
 					      __ATOMIC_RELAXED));
 	return true;
@@ -250,7 +250,8 @@ static void write_part(struct rs_log_tag *tag, uint64_t *to, uint64_t done, cons
 	__atomic_store_n(&tag->check, finish(sum, done), __ATOMIC_RELEASE);
 }
 
-/* Sets the tail for ACRN's tools. Two puts that end at once may leave the earlier one's. */
+/* Sets the tail for ACRN's tools. Two puts that end at the same time may leave the earlier one's
+ * tail. */
 static void book(const struct rs_log_lane *lane, uint64_t end)
 {
 	uint64_t oldest = end - (lane->elements - 1);
@@ -279,7 +280,7 @@ bool rs_log_lane_put(const struct rs_log_lane *shared, struct rs_log_line_buffer
 			__atomic_fetch_add(&lane->control->dropped, 1, __ATOMIC_RELAXED);
 			return false;
 		}
-		/* Pairs with the acquire of taken in a reader: a hint of where to look. */
+		/* Pairs with the acquire of taken in a reader, for which it is a hint. */
 		number = __atomic_fetch_add(&lane->control->taken, parts, __ATOMIC_ACQ_REL);
 		if (claim_all(lane, number, parts))
 			break;
@@ -297,7 +298,7 @@ bool rs_log_lane_put(const struct rs_log_lane *shared, struct rs_log_line_buffer
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* One element, as its tag was before and after. */
+/* An element, with its tag before and after the copy. */
 static bool read_element(const struct rs_log_lane *lane, uint64_t number, uint64_t state,
 			 uint64_t *to)
 {
@@ -344,7 +345,7 @@ enum taken {
 };
 
 /* Returns why an element with this tag cannot be read. */
-static enum taken why_not(uint64_t state, uint64_t due)
+static enum taken unreadable_reason(uint64_t state, uint64_t due)
 {
 	if (state >> NUMBER_SHIFT > due >> NUMBER_SHIFT)
 		return TAKE_OVERWRITTEN;
@@ -357,7 +358,7 @@ static enum taken record_read(const struct rs_log_reader *r, uint64_t state, str
 {
 	uint32_t parts = parts_of(state);
 
-	if (part_of(state)) /* its beginning was lost */
+	if (part_of(state)) /* the line's beginning was lost */
 		return TAKE_OVERWRITTEN;
 	if (parts > RS_LOG_PARTS_MAX)
 		return TAKE_DAMAGED;
@@ -367,9 +368,9 @@ static enum taken record_read(const struct rs_log_reader *r, uint64_t state, str
 
 		state = state_read(&r->lane, r->next + i);
 		if (state != due)
-			return why_not(state, due);
+			return unreadable_reason(state, due);
 		if (!read_element(&r->lane, r->next + i, due, words))
-			return why_not(state_read(&r->lane, r->next + i), due);
+			return unreadable_reason(state_read(&r->lane, r->next + i), due);
 		__builtin_memcpy(raw->text + i * RS_LOG_ELEMENT_BYTES, words, sizeof(words));
 	}
 	raw->cut = state & 1;
@@ -377,7 +378,7 @@ static enum taken record_read(const struct rs_log_reader *r, uint64_t state, str
 	return TAKEN;
 }
 
-/* Skips what is overwritten already. */
+/* Skips lines that are already overwritten. */
 static void catch_up(struct rs_log_reader *r, uint64_t taken)
 {
 	if (taken - r->next <= r->lane.elements)
@@ -392,7 +393,7 @@ enum rs_log_read rs_log_reader_next(struct rs_log_reader *r, struct rs_log_raw *
 	uint64_t taken = __atomic_load_n(&r->lane.control->taken, __ATOMIC_ACQUIRE);
 
 	r->dropped = __atomic_load_n(&r->lane.control->dropped, __ATOMIC_RELAXED);
-	if (taken < r->next) { /* it never goes back */
+	if (taken < r->next) { /* the position never goes back */
 		r->damaged++;
 		r->next = taken;
 	}
@@ -460,7 +461,7 @@ void rs_log_move(struct rs_log_reader *from, const struct rs_log_lane *lanes, ui
 
 /* ---- reading at rest ----------------------------------------------------------------------- */
 
-/* A heap's sift, by number: order holds states. */
+/* Sifts an item down a heap, by number: `order` has states. */
 static void sift(uint64_t *order, uint32_t at, uint32_t n)
 {
 	for (;;) {
@@ -479,7 +480,7 @@ static void sift(uint64_t *order, uint32_t at, uint32_t n)
 	}
 }
 
-/* Not qsort(): there is no libc, and untrusted data must not cause recursion. */
+/* qsort() is not used, because there is no libc, and untrusted data must not cause recursion. */
 static void sort(uint64_t *order, uint32_t n)
 {
 	for (uint32_t i = n / 2; i--;)

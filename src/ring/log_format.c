@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A log line's text: ACRN's prefix, and a printf that needs no libc, takes no lock and allocates
- * nothing. Built for the host and for guests, which have no floating point either.
+ * nothing. Built for the host and for guests, which do not support floating point.
  */
 #include <ringside/log_ring.h>
 
 struct out {
-	char *at, *end; /* end: of what a line may have */
+	char *at, *end; /* end: of the room for a line */
 	bool cut;
 };
 
@@ -71,7 +71,7 @@ static const char pairs[] = "000102030405060708091011121314151617181920212223242
 			    "34353637383940414243444546474849505152535455565758596061626364656667"
 			    "6869707172737475767778798081828384858687888990919293949596979899";
 
-/* Writes two digits at a time, from the end. Returns where they begin. */
+/* Writes two digits at a time, from the end. Returns the address of the first digit. */
 static char *decimal(char *end, uint64_t value)
 {
 	for (; value >= 100; value /= 100) {
@@ -87,7 +87,7 @@ static char *decimal(char *end, uint64_t value)
 	return end;
 }
 
-/* Returns how many digits a value has. 1233 / 4096 is a little more than log10(2). */
+/* Returns the number of a value's digits. 1233 / 4096 is a little more than log10(2). */
 static uint32_t digits_of(uint64_t value)
 {
 	static const uint64_t powers[] = { 0,
@@ -115,8 +115,8 @@ static uint32_t digits_of(uint64_t value)
 	return n + (value >= powers[n]);
 }
 
-/* Writes a number into its place: a later copy as words would stall on its bytes. Returns the end
- * of the number. */
+/* Writes a number directly to its place, because a later copy in words would stall on the bytes.
+ * Returns the end of the number. */
 static char *add_decimal(char *at, uint64_t value)
 {
 	char *end = at + (value ? digits_of(value) : 1);
@@ -149,11 +149,11 @@ static char *add_hex(char *at, uint64_t value)
 struct conversion {
 	bool left, zero, plus, space, alternate;
 	int width, precision; /* precision -1: none */
-	int size;	      /* of the argument: -2 hh, -1 h, 0 int, 1 long and all of its size */
+	int size;	      /* of the argument: -2 hh, -1 h, 0 int, 1 long or as large */
 	char letter;
 };
 
-/* Parses %[flags][width][.precision][size]letter from behind the %. Returns what is behind it. */
+/* Parses %[flags][width][.precision][size]letter after the %. Returns the address after it. */
 static const char *parse(const char *f, struct conversion *c, va_list *args)
 {
 	int *number = &c->width;
@@ -331,8 +331,8 @@ static bool convert(struct out *o, struct conversion *c, va_list *args)
 	}
 }
 
-/* Formats a conversion of only a size and a letter, far from the line's end, into its place.
- * Returns what is behind the conversion, or NULL if it is another one. */
+/* Formats a conversion that consists of only a size and a letter, if the line's end is far enough.
+ * Returns the address after the conversion, or NULL for another conversion. */
 static const char *convert_simple(struct out *o, const char *f, va_list *args)
 {
 	const char *text;
@@ -395,8 +395,8 @@ static void put_format(struct out *o, const char *f, va_list *args)
 
 /* ---- the line ------------------------------------------------------------------------------ */
 
-/* A thread's name is cut at so many bytes; so the prefix ends long before the line does, and is
- * written without asking for room. */
+/* A thread's name is cut at this many bytes, so the prefix ends long before the line, and is
+ * written without checks for room. */
 #define THREAD_MAX 64u
 #define PREFIX_MAX (sizeof("[us][cpu=][][sev=][seq=]:") + 4 * 20 + THREAD_MAX)
 _Static_assert(PREFIX_MAX < RS_LOG_LINE_MAX, "with room for a message");
@@ -427,7 +427,7 @@ static char *add_prefix(char *at, const struct rs_log_prefix *prefix)
 	return ADD(at, "]:");
 }
 
-/* Marks the end of a line that was longer; not within a character of several bytes. */
+/* Marks the end of a line that was cut, without splitting a multibyte character. */
 static void mark_cut(struct out *o)
 {
 	char *at = o->end - (sizeof(RS_LOG_CUT) - 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory for rings: anonymous, a new file, a file or device that exists. The caller owns the
- * mapping and frees it with rs_ring_unmap(). A file made here is filled at once, so that a full
- * disk is an error now and no SIGBUS at the first put. Only root and the user of this
- * process can truncate a file that is mapped here (ring/shared.h). Any thread may call.
+ * Memory for rings: anonymous memory, a new file, or an existing file or device. The caller owns
+ * the mapping and frees it with rs_ring_unmap(). A new file's blocks are allocated immediately, so
+ * that a full disk is an error here and not a SIGBUS at the first put. Only root and the user of
+ * this process can truncate a file that is mapped here (ring/shared.h). Any thread may call.
  */
 #include <ringside/ring.h>
 
@@ -33,7 +33,7 @@ struct rs_error *rs_ring_map_anonymous(size_t bytes, struct rs_ring_memory *memo
 	struct rs_error *err;
 	void *mem = NULL;
 
-	err = map(-1, bytes, "ring memory", &mem);
+	err = map(-1, bytes, "cannot map ring memory", &mem);
 	if (err)
 		return err;
 	*memory = (struct rs_ring_memory){ .mem = mem, .bytes = bytes, .fd = -1 };
@@ -46,7 +46,7 @@ static struct rs_error *fill_and_map(int fd, const char *path, size_t bytes, voi
 	int failed = posix_fallocate(fd, 0, (off_t)bytes);
 
 	if (failed)
-		return rs_error_errno(failed, "%s: cannot make it %zu bytes long", path, bytes);
+		return rs_error_errno(failed, "%s: cannot allocate %zu bytes for it", path, bytes);
 	return map(fd, bytes, path, mem);
 }
 
@@ -64,7 +64,7 @@ struct rs_error *rs_ring_map_create(const char *name, size_t bytes, struct rs_ri
 		return err;
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | RS_SHARED_FLAGS, 0600);
 	if (fd < 0) {
-		err = rs_error_errno(errno, "%s: cannot create it", path);
+		err = rs_error_errno(errno, "cannot create '%s'", path);
 		free(path);
 		return err;
 	}
@@ -79,7 +79,8 @@ struct rs_error *rs_ring_map_create(const char *name, size_t bytes, struct rs_ri
 	return NULL;
 }
 
-/* Returns how many bytes of the open file to map: those requested, or all; never behind its end. */
+/* Returns the number of bytes of the open file to map: the requested number, or all; never beyond
+ * its end. */
 static struct rs_error *bytes_of(int fd, const char *path, size_t asked, size_t *bytes)
 {
 	struct stat st;
@@ -87,10 +88,10 @@ static struct rs_error *bytes_of(int fd, const char *path, size_t asked, size_t 
 	if (fstat(fd, &st) < 0)
 		return rs_error_errno(errno, "%s", path);
 	if (!S_ISREG(st.st_mode) && !asked)
-		return rs_error_create(RS_USAGE, "%s: it is no file: say how many bytes to map",
-				       path);
+		return rs_error_create(
+			RS_USAGE, "%s: not a regular file: give the number of bytes to map", path);
 	if (S_ISREG(st.st_mode) && (!st.st_size || asked > (size_t)st.st_size))
-		return rs_error_create(RS_USAGE, "%s: it holds %lld bytes, %zu are needed", path,
+		return rs_error_create(RS_USAGE, "%s: it has %lld bytes, but %zu are needed", path,
 				       (long long)st.st_size, asked ? asked : 1);
 	*bytes = asked ? asked : (size_t)st.st_size;
 	return NULL;

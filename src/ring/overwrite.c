@@ -2,15 +2,16 @@
 /* sbuf in overwrite mode; overwrite.h describes the protocol. Nothing here allocates or prints. */
 #include <ringside/overwrite.h>
 
-/* A position never wraps; a writer reaches none beyond this. */
+/* A position never wraps: no writer reaches a position beyond this. */
 #define POSITION_MAX (UINT64_C(1) << 62)
-/* How often a reader restarts after a writer has lapped it, before it returns what it lost. */
+/* The number of a reader's restarts after a writer has lapped it, before it returns the lost
+ * count. */
 #define LAPPED_MAX 8
 
 enum rs_sbuf_status rs_overwrite_create(void *mem, size_t bytes, uint32_t ele_size, uint64_t flags)
 {
 	struct rs_sbuf *ring = mem;
-	struct rs_sbuf made; /* copied at once: no reader must find a ring of the other mode */
+	struct rs_sbuf made; /* copied together: no reader must find a ring of the other mode */
 	enum rs_sbuf_status status = rs_sbuf_create(&made, bytes, ele_size);
 
 	if (status != RS_SBUF_OK)
@@ -34,7 +35,7 @@ static uint64_t oldest(uint64_t position, uint32_t size, uint32_t ele_size)
 	return position > keep(size, ele_size) ? position - keep(size, ele_size) : 0;
 }
 
-static bool position_makes_sense(uint64_t position, uint32_t ele_size)
+static bool position_is_valid(uint64_t position, uint32_t ele_size)
 {
 	return position < POSITION_MAX && position % ele_size == 0;
 }
@@ -48,16 +49,16 @@ enum rs_sbuf_status rs_overwrite_check(const struct rs_sbuf *copy, size_t bytes,
 		return RS_SBUF_NO_MAGIC;
 	other.magic = RS_SBUF_MAGIC;
 	other.flags &= ~RS_SBUF_OVERWRITE;
-	if (copy->flags & RS_SBUF_POSITIONED) /* head and tail are for others */
+	if (copy->flags & RS_SBUF_POSITIONED) /* head and tail are for other readers */
 		other.head = other.tail = 0;
 	status = rs_sbuf_check(&other, bytes);
 	if (status != RS_SBUF_OK)
 		return status;
-	/* At rest, both modes read alike. */
+	/* At rest, both modes are read in the same way. */
 	if (magic == RS_SBUF_MAGIC && !(copy->flags & RS_SBUF_OVERWRITE))
 		return RS_SBUF_OTHER_MODE;
 	if (copy->flags & RS_SBUF_POSITIONED &&
-	    (!position_makes_sense(copy->position, copy->ele_size)))
+	    (!position_is_valid(copy->position, copy->ele_size)))
 		return RS_SBUF_BAD_POSITION;
 	return RS_SBUF_OK;
 }
@@ -105,13 +106,13 @@ enum rs_sbuf_status rs_overwriter_init(struct rs_overwriter *w, void *mem, size_
 	return RS_SBUF_OK;
 }
 
-/* After a put, counts what it overwrote, and sets head and tail for ACRN's tools. */
+/* After a put, counts the elements that it overwrote, and sets head and tail for ACRN's tools. */
 static void book(const struct rs_overwriter *w)
 {
 	uint64_t from = oldest(w->position, w->size, w->ele_size);
 
 	if (from) {
-		/* Pairs with nothing: a hint of the reader's, which may be late. */
+		/* Relaxed: a hint from the reader, which may be late. */
 		uint64_t read = __atomic_load_n(&w->ring->read, __ATOMIC_RELAXED);
 
 		if (w->counts && read < from)
@@ -119,7 +120,7 @@ static void book(const struct rs_overwriter *w)
 					 __ATOMIC_RELAXED);
 		__atomic_store_n(&w->ring->head, (uint32_t)(from % w->size), __ATOMIC_RELAXED);
 	}
-	/* Pairs with the acquire of tail in ACRN's reader, as far as it has one. */
+	/* Pairs with the acquire of tail in ACRN's reader, if it has one. */
 	__atomic_store_n(&w->ring->tail, w->at, __ATOMIC_RELEASE);
 }
 
@@ -128,7 +129,8 @@ void rs_overwriter_put(struct rs_overwriter *w, const void *element)
 	uint64_t *to = (uint64_t *)(void *)((uint8_t *)(w->ring + 1) + w->at);
 	const uint64_t *from = element;
 
-	/* Each word after the position of the put before: pairs with copy_out()'s acquires. */
+	/* Each word is written after the previous put's position: pairs with copy_out()'s
+	 * acquires. */
 	for (uint32_t i = 0; i < w->ele_size / sizeof(*to); i++)
 		__atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
 	w->position += w->ele_size;
@@ -140,7 +142,8 @@ void rs_overwriter_put(struct rs_overwriter *w, const void *element)
 	book(w);
 }
 
-/* Computes the position of a locked ring of the last boot from its head and tail: it has none. */
+/* Computes the position of a locked ring of the last boot from its head and tail, because the ring
+ * has none. */
 static void attach_locked(struct rs_overwrite_reader *r, const struct rs_sbuf *copy)
 {
 	r->position = copy->head;
@@ -187,13 +190,13 @@ static bool position_poll(struct rs_overwrite_reader *r)
 		return true;
 	/* Pairs with the release of position in rs_overwriter_put(). */
 	position = __atomic_load_n(&r->ring->position, __ATOMIC_ACQUIRE);
-	if (position < r->seen || !position_makes_sense(position, r->ele_size))
+	if (position < r->seen || !position_is_valid(position, r->ele_size))
 		return false;
 	r->seen = position;
 	return true;
 }
 
-/* Skips the elements from r->position on that are overwritten. Returns how many. */
+/* Skips the elements from r->position on that are overwritten. Returns their number. */
 static uint64_t skip(struct rs_overwrite_reader *r)
 {
 	uint64_t from = oldest(r->seen, r->size, r->ele_size);
@@ -245,7 +248,7 @@ enum rs_sbuf_status rs_overwrite_read(struct rs_overwrite_reader *r, void *to, u
 			return RS_SBUF_BAD_POSITION;
 		gone = skip(r);
 		*lost += gone;
-		if (gone > have) /* the copied elements and some behind them */
+		if (gone > have) /* the copied elements and some after them */
 			gone = have;
 	}
 	if (gone < have) {
@@ -313,7 +316,8 @@ bool rs_locked_put(struct rs_locked *l, const void *element)
 		l->head = next(l, l->head);
 		if (l->counts)
 			l->ring->overrun_cnt++;
-		/* Before tail, so that a ring cut off between the two is not an empty one. */
+		/* Written before tail, so that a ring that is interrupted between the two is not
+		 * empty. */
 		__atomic_store_n(&l->ring->head, l->head, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&l->ring->tail, l->tail, __ATOMIC_RELEASE);

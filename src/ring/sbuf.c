@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sbuf: making and checking rings, and the producer's slow path. Built for the host and, without
- * a libc, for guests; so nothing here allocates, prints or calls out but the producer's own
+ * sbuf: creates and checks rings, and implements the producer's slow path. Built for the host and,
+ * without a libc, for guests. So the code does not allocate or print, and calls only the producer's
  * full() hook. sbuf.h describes the protocol.
  */
 #include <ringside/record.h>
@@ -53,7 +53,7 @@ const char *rs_sbuf_status_text(enum rs_sbuf_status status)
 	case RS_SBUF_TOO_SMALL:
 		return "the memory is too small for the ring";
 	case RS_SBUF_NO_MAGIC:
-		return "no ring there (its magic is missing)";
+		return "no ring in the memory (its magic is missing)";
 	case RS_SBUF_BAD_GEOMETRY:
 		return "the ring's sizes are impossible or disagree";
 	case RS_SBUF_BAD_POSITION:
@@ -131,7 +131,7 @@ enum rs_sbuf_status rs_sbuf_producer_init(struct rs_sbuf_producer *p, void *mem,
 
 /* ---- the slow path ------------------------------------------------------------------------ */
 
-/* Returns whether refused records await a loss record. Only slots have a place for one. */
+/* Returns whether refused records await a loss record. Only rings of slots have loss records. */
 static bool has_unreported(const struct rs_sbuf_producer *p)
 {
 	return __atomic_load_n(&p->reported, __ATOMIC_RELAXED) !=
@@ -140,8 +140,8 @@ static bool has_unreported(const struct rs_sbuf_producer *p)
 }
 
 /*
- * A signal handler may refuse and report in between. Then lost_from is earlier than it need be, but
- * never later than the first refusal that is not reported.
+ * A signal handler may refuse and report in between. Then lost_from is earlier than necessary, but
+ * never later than the first unreported refusal.
  */
 void rs_sbuf_refuse(struct rs_sbuf_producer *p, uint64_t n)
 {
@@ -163,7 +163,7 @@ void rs_sbuf_refuse(struct rs_sbuf_producer *p, uint64_t n)
 		__atomic_store_n(&p->limit, 0, __ATOMIC_RELAXED);
 }
 
-/* Fills each slot on its own, so that no old contents pass for a record. */
+/* Fills each slot separately, so that no old content looks like a record. */
 static void write_filler(uint8_t *at, uint64_t tsc, uint32_t slots)
 {
 	for (; slots; slots--, at += RS_SLOT_BYTES)
@@ -183,7 +183,7 @@ void rs_record_write_lost(void *at, uint64_t cpu_bits, const struct rs_lost *los
 	*(struct rs_lost *)slot->payload = *lost;
 }
 
-/* A claim on the ring: filler to the lap's end and a loss record, where needed, and the bytes. */
+/* A claim on the ring: filler to the lap's end and a loss record, if needed, and the bytes. */
 struct claim {
 	uint64_t from, to; /* positions */
 	uint64_t refused;  /* as read for this claim, before its stamp: for its loss record */
@@ -193,8 +193,8 @@ struct claim {
 };
 
 /*
- * Writes the loss record into the two slots claimed for it: all that was refused up to the claim.
- * If a handler has reported that meanwhile, the slots become filler.
+ * Writes the loss record to the two slots claimed for it. It counts all refusals up to the claim.
+ * If a handler has already reported them, the slots become filler.
  */
 static void write_loss(struct rs_sbuf_producer *p, uint8_t *at, const struct claim *c, uint64_t tsc)
 {
@@ -219,7 +219,8 @@ static bool claim_plan(const struct rs_sbuf_producer *p, uint32_t bytes, struct 
 	uint32_t at, used, need;
 
 	c->from = __atomic_load_n(&p->reserve, __ATOMIC_RELAXED);
-	/* Pairs with the consumer's release of head: it has done reading what we may overwrite. */
+	/* Pairs with the consumer's release of head: the consumer has read what this producer may
+	 * overwrite. */
 	c->head = __atomic_load_n(&p->ring->head, __ATOMIC_ACQUIRE);
 	if (c->head >= p->size || c->head % p->ele_size)
 		return false;
@@ -242,30 +243,34 @@ static bool claim_plan(const struct rs_sbuf_producer *p, uint32_t bytes, struct 
 }
 
 /*
- * Returns the limit after a claim: the consumer's place, or one element before the lap's end, since
- * the put that reaches the end must take the slow path to start the next lap.
+ * Returns the limit after a claim: the consumer's position, or one element before the lap's end,
+ * because the put that reaches the end must take the slow path to start the next lap.
  */
 static void limit_set(struct rs_sbuf_producer *p, const struct claim *c)
 {
 	uint32_t at = (uint32_t)c->to;
 	uint32_t end = (c->head > at ? c->head : p->size) - p->ele_size;
 
-	/* A handler may have set it from a newer head; one from an older head is only stricter. */
+	/* A handler may have set the limit from a newer head; a limit from an older head is only
+	 * stricter. */
 	__atomic_store_n(&p->limit, (c->to & ~UINT64_C(0xffffffff)) | end, __ATOMIC_RELAXED);
 	rs_signal_fence();
-	if (has_unreported(p)) /* every put must take the slow path then */
+	if (has_unreported(p)) /* each put must then take the slow path */
 		__atomic_store_n(&p->limit, 0, __ATOMIC_RELAXED);
 }
 
-/* Claims bytes and what must precede them, or counts a refusal. */
+/* Claims bytes, with the records that must precede them, or counts a refusal. */
 static bool claim_make(struct rs_sbuf_producer *p, uint32_t bytes, struct claim *c, uint64_t *tsc)
 {
-	bool asked = false;
+	uint64_t asked_at = UINT64_MAX;
 
 	for (;;) {
 		if (!p->ring || !claim_plan(p, bytes, c)) {
-			if (!asked && p->full && p->full(p)) {
-				asked = true;
+			/* Handlers that wrote after full() may have filled the ring again. */
+			uint64_t before = p->reserve;
+
+			if (p->full && asked_at != before && p->full(p)) {
+				asked_at = before;
 				continue;
 			}
 			if (p->ring)

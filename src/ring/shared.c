@@ -3,10 +3,12 @@
 #include "ring/shared.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define PREFIX	    "shm:"
@@ -31,24 +33,23 @@ static bool has_session(const char *path)
 }
 
 /* The directories of this user; new files are made in the first. The second is where files were
- * made while the user had no session. */
+ * made while the user had no session, and files that must be in memory if the first is on a
+ * disk. */
 static void folders_list(struct folders *f)
 {
 	unsigned int user = geteuid();
 
 	*f = (struct folders){ 0 };
-	if (!user) {
-		snprintf(f->path[f->n++], RS_SHARED_FOLDER_MAX, "/run/ringside");
-		return;
-	}
 	snprintf(f->path[f->n], RS_SHARED_FOLDER_MAX, "/run/user/%u", user);
-	if (has_session(f->path[f->n]))
+	if (!user)
+		snprintf(f->path[f->n++], RS_SHARED_FOLDER_MAX, "/run/ringside");
+	else if (has_session(f->path[f->n]))
 		snprintf(f->path[f->n++], RS_SHARED_FOLDER_MAX, "/run/user/%u/ringside", user);
 	snprintf(f->path[f->n++], RS_SHARED_FOLDER_MAX, "/dev/shm/ringside-%u", user);
 }
 
 /* Checks that only this user can enter a directory, if it exists. No other user can replace it
- * later, since the directories above belong to root or to this user, or are sticky. */
+ * later, because the directories above belong to root or to this user, or are sticky. */
 static struct rs_error *folder_check(const char *path, bool *there)
 {
 	struct stat st;
@@ -74,7 +75,7 @@ static struct rs_error *folder_make(const char *path)
 		return err;
 	if (mkdir(path, FOLDER_MODE) && errno != EEXIST)
 		return rs_error_errno(
-			errno, "%s: cannot make this directory; name a file by its path", path);
+			errno, "%s: cannot create this directory; name a file by its path", path);
 	return folder_check(path, &there);
 }
 
@@ -133,12 +134,36 @@ struct rs_error *rs_shared_path(const char *name, bool make, char **path)
 	}
 	folders_list(&f);
 	if (!*file || strchr(file, '/') || !strcmp(file, ".") || !strcmp(file, ".."))
-		return rs_error_create(RS_USAGE, "%s: the name must be a file's, in %s", name,
+		return rs_error_create(RS_USAGE, "%s: expected the name of a file in %s", name,
 				       f.path[0]);
 	err = make ? folder_make(f.path[0]) : folder_check(f.path[0], &there);
 	if (err)
 		return rs_error_wrap(err, "%s", name);
 	return path_find(&f, file, path);
+}
+
+static bool is_in_memory(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && fs.f_type == TMPFS_MAGIC;
+}
+
+struct rs_error *rs_shared_memory_path(const char *name, char **path)
+{
+	const char *file = name + strlen(PREFIX);
+	struct folders f;
+
+	folders_list(&f);
+	for (uint32_t i = 0; i < f.n; i++) {
+		struct rs_error *err = folder_make(f.path[i]);
+
+		if (!err && is_in_memory(f.path[i]))
+			return asprintf(path, "%s/%s", f.path[i], file) < 0 ? rs_error_no_memory()
+									    : NULL;
+		rs_error_free(err);
+	}
+	return rs_shared_path(name, true, path);
 }
 
 struct rs_error *rs_shared_find(const char *pattern, glob_t *found)
@@ -177,16 +202,17 @@ const char *rs_shared_folder(char folder[RS_SHARED_FOLDER_MAX])
 struct rs_error *rs_shared_open_error(int errno_value, const char *path)
 {
 	if (errno_value == ELOOP)
-		return rs_error_create(RS_FAILED,
-				       "%s is a symbolic link: it is not followed; name the file "
-				       "itself",
-				       path);
+		return rs_error_create(
+			RS_FAILED,
+			"%s is a symbolic link, which is not followed; name the file "
+			"itself",
+			path);
 	if (errno_value == EBUSY)
 		return rs_error_create(RS_FAILED, "%s: another program reads it", path);
-	return rs_error_errno(errno_value, "%s: cannot open it", path);
+	return rs_error_errno(errno_value, "cannot open '%s'", path);
 }
 
-/* Checks the owner and mode of a file whose kind is right. */
+/* Checks the owner and mode of a file of a permitted kind. */
 static struct rs_error *trust_check(const struct stat *st, const char *path)
 {
 	unsigned int mode = st->st_mode & 07777;
@@ -198,7 +224,7 @@ static struct rs_error *trust_check(const struct stat *st, const char *path)
 			"while it is used: only files of root or of user %u are used; "
 			"run this as user %u, or remove the file",
 			path, st->st_uid, mode, geteuid(), st->st_uid);
-	/* A device's driver decides what its users do to each other. */
+	/* A device's driver controls the effects of its users on each other. */
 	if (!S_ISCHR(st->st_mode) && mode & 022)
 		return rs_error_create(
 			RS_FAILED,
@@ -207,11 +233,10 @@ static struct rs_error *trust_check(const struct stat *st, const char *path)
 			"can be trusted",
 			path, mode, st->st_uid);
 	if (S_ISREG(st->st_mode) && st->st_nlink > 1)
-		return rs_error_create(
-			RS_FAILED,
-			"%s has other names too (hard links): it is not used; remove "
-			"those, or name another file",
-			path);
+		return rs_error_create(RS_FAILED,
+				       "%s has other names (hard links), and is not used; remove "
+				       "those, or name another file",
+				       path);
 	return NULL;
 }
 
@@ -224,12 +249,12 @@ struct rs_error *rs_shared_check(int fd, const char *path, enum rs_shared_kind k
 		return rs_error_errno(errno, "%s", path);
 	if (!S_ISREG(st.st_mode) &&
 	    (kind == RS_SHARED_FILE || (!S_ISCHR(st.st_mode) && !S_ISFIFO(st.st_mode))))
-		return rs_error_create(RS_USAGE, "%s: it is not a regular file%s", path,
+		return rs_error_create(RS_USAGE, "%s: not a regular file%s", path,
 				       kind == RS_SHARED_FILE ? "" : ", a device or a FIFO");
 	err = trust_check(&st, path);
 	if (!err && S_ISREG(st.st_mode) && (uint64_t)st.st_size > RS_SHARED_BYTES_MAX)
 		err = rs_error_create(RS_USAGE,
-				      "%s: it holds %lld bytes, and a ring or log holds at most "
+				      "%s: it has %lld bytes, but a ring or log has at most "
 				      "%llu",
 				      path, (long long)st.st_size,
 				      (unsigned long long)RS_SHARED_BYTES_MAX);

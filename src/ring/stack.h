@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks and samples of allocations, between the files that programs and guests share
- * (trace/stack.c, trace/sample.c) and what each has of its own (trace/memory.c, guest/stack.c). It
- * knows neither trace.h nor guest.h.
+ * Stacks and samples of allocations: the interface between the files that programs and guests share
+ * (trace/stack.c, trace/sample.c), and their own parts (trace/memory.c, guest/stack.c). It depends
+ * neither on trace.h nor on guest.h.
  */
 #ifndef RS_RING_STACK_H
 #define RS_RING_STACK_H
@@ -10,15 +10,15 @@
 #define RS_MEMORY_LIBRARY
 #include <ringside/memory.h>
 
-/* The addresses of sampled allocations that live: sets of one cache line, found by a hash. Any
- * thread or vCPU writes an entry, by compare-and-swap. */
+/* The addresses of sampled live allocations: sets of one cache line, found by a hash. Any thread or
+ * vCPU may write an entry, by compare-and-swap. */
 #define RS_LIVE_WAYS 8u
 struct rs_memory_live {
 	uint64_t *entries;
 	uint64_t sets; /* a power of two */
 };
 
-/* What rs_memory_start() set. Written while nothing allocates. */
+/* The settings of rs_memory_start(). Written while nothing allocates. */
 struct rs_memory_settings {
 	enum {
 		RS_MEMORY_EACH,
@@ -43,14 +43,14 @@ extern struct rs_memory_settings rs_memory_settings __attribute__((visibility("h
 /*
  * Draws the distance to the next sample: exponential with this mean, from 64 random bits. Computes
  * -ln(u) * mean in fixed point, with a table of logarithms and linear interpolation between its
- * entries; the result is within 1/20,000 of the mean of the exact one.
+ * entries; the error is at most 1/20,000 of the mean.
  */
 uint64_t rs_sample_distance(uint64_t random, uint64_t mean);
 
 /* Returns whether an allocation of this size is sampled. */
 bool rs_sample_take(struct rs_sbuf_producer *p, uint64_t size);
 
-/* Passes over an allocation in the ordinary case. Returns false, and has done nothing, if it may be
+/* Skips an allocation in the ordinary case. Returns false, without an effect, if it may be
  * sampled. */
 static inline bool rs_sample_pass(struct rs_sbuf_producer *p, uint64_t size)
 {
@@ -61,13 +61,13 @@ static inline bool rs_sample_pass(struct rs_sbuf_producer *p, uint64_t size)
 	return true;
 }
 
-/* Makes a set of the memory. Returns false if it is too small. */
+/* Creates a set in the memory. Returns false if the memory is too small. */
 bool rs_live_init(struct rs_memory_live *live, void *memory, uint64_t bytes);
 
-/* Inserts an address. Returns false if there is no room for it. */
+/* Inserts an address. Returns false if there is no room. */
 bool rs_live_insert(const struct rs_memory_live *live, uint64_t address);
 
-/* Removes an address. Returns whether it was there. */
+/* Removes an address. Returns whether the set had it. */
 bool rs_live_remove(const struct rs_memory_live *live, uint64_t address);
 
 /* ---- stack.c ------------------------------------------------------------------------------ */
@@ -82,23 +82,23 @@ struct rs_stack {
 };
 
 /* Follows frame pointers from a frame and writes up to max elements of 64 bits, which need not be
- * aligned; the first one is here. Returns how many. top is the highest address at which a frame may
- * lie. */
+ * aligned; the first element is `here`. Returns their number. top is the highest address of a
+ * frame. */
 uint32_t rs_stack_walk(uint64_t here, const void *frame, uint64_t top, void *elements,
 		       uint32_t max);
 
 /* ---- memory.c, guest/stack.c -------------------------------------------------------------- */
 
 /*
- * Finds the stack that contains a frame, where the producer's range does not. Sets the highest
- * address of a frame there in *top. Returns false if it is not known: then nothing is read.
+ * Finds the stack that contains a frame outside the producer's range. Sets *top to the highest
+ * address of a frame there. Returns false if the stack is unknown: then nothing is read.
  */
 bool rs_stack_find(struct rs_sbuf_producer *p, uint64_t frame, uint64_t *top);
 
-/* Asks the host for the stack. Returns how many elements it wrote to stack, or 0. */
+/* Requests the stack from the host. Returns the number of elements written to stack, or 0. */
 uint32_t rs_stack_ask_host(const struct rs_sbuf_producer *p, struct rs_stack *stack, uint32_t max);
 
-/* Returns memory for addresses of allocations where the options have none, or NULL. */
+/* Returns memory for addresses of allocations if the options have none, or NULL. */
 void *rs_memory_live_default(uint64_t *bytes);
 
 #endif

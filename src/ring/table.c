@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rings by purpose and CPU (or VM). One thread sets places while any number look up: a place is one
- * pointer, stored with release after the ring was checked. The table does not own the rings; the
- * caller that removes one ensures that no thread still uses it.
+ * Rings by purpose and CPU (or VM). One thread sets places while any number of threads look them
+ * up: a place is one pointer, stored with release after the ring was checked. The table does not
+ * own the rings; the caller that removes one ensures that no thread still uses it.
  */
 #include <ringside/ring.h>
 
@@ -76,7 +76,8 @@ struct rs_error *rs_ring_table_set(struct rs_ring_table *table, uint32_t purpose
 
 		if (ele_size != row->ele_size)
 			return rs_error_create(RS_USAGE,
-					       "a %s ring has elements of %u bytes, this one of %u",
+					       "a %s ring has elements of %u bytes, but this ring "
+					       "has elements of %u",
 					       row->name, row->ele_size, ele_size);
 	}
 	/* Pairs with the acquire in rs_ring_table_get(). */

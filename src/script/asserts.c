@@ -9,12 +9,13 @@
 
 #include "lang/lang.h"
 
-#define REPORTS_MAX 10 /* of one place's failures; all are counted */
+#define REPORTS_MAX 10 /* reported failures of one assertion; all are counted */
 
-/* One expression, as a program of one clause whose predicate it is. */
+/* One assertion, as a program with one clause. The expression is the clause's predicate. */
 struct one {
 	const struct rs_event *event;
-	struct rs_script *script; /* NULL: not compiled yet: the event carries the expression */
+	/* NULL: not compiled yet, since the event carries the expression */
+	struct rs_script *script;
 	uint64_t held, failed, unknown;
 };
 
@@ -25,7 +26,7 @@ struct rs_script_asserts {
 	const struct rs_script_remarks *remarks;
 	struct one *at;
 	uint32_t n;
-	struct rs_out out; /* where those programs would write, if they did */
+	struct rs_out out; /* output of these programs, which do not print */
 	FILE *nowhere;
 };
 
@@ -36,7 +37,7 @@ static void receive_report(void *ctx, const char *text)
 
 /* ---- compiling ---------------------------------------------------------------------------- */
 
-/* "inline int n = args.n;" for each value, then the clause. */
+/* Composes "inline int n = args.n;" for each value, then the clause. */
 static char *text_of(const struct rs_event *event, const char *expression, size_t len)
 {
 	static const char *const types[] = {
@@ -81,7 +82,7 @@ static struct rs_error *compile(struct rs_script_asserts *asserts, struct one *o
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-/* Writes the values of an assertion's event. */
+/* Writes the names and values of an assertion's event. */
 static void write_values(FILE *to, const struct rs_event *event, const struct rs_view *view)
 {
 	for (uint16_t i = 0; i < event->n_fields; i++) {
@@ -118,7 +119,8 @@ static void report_one(const struct rs_script_asserts *asserts, const struct one
 	free(values);
 }
 
-/* Sets *continued if a view is passed on: it is no assertion, or an assertion that fails. */
+/* Evaluates an assertion's event. Sets *continued if the view is passed on: it is no assertion, or
+ * the assertion fails. */
 static struct rs_error *evaluate(struct rs_script_asserts *asserts, const struct rs_view *view,
 				 bool *continued)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Evaluates the assertions of a guest's program during a replay: a sink between the source and the
- * D program. An assertion that holds is counted, and is not passed on.
+ * D program. An assertion that holds is counted, but not passed on.
  */
 #ifndef RS_SCRIPT_ASSERTS_H
 #define RS_SCRIPT_ASSERTS_H
@@ -12,20 +12,21 @@
 
 struct rs_script_asserts;
 
-/* Creates the assertions of a stream's events guest:assert::, which may be none. An expression that
- * is not D, or that names what is not among its values, is RS_USAGE when its event comes. remarks
- * must outlive them. */
+/* Creates the assertions of a stream's events guest:assert::, if it has any. An expression is
+ * compiled when its first event arrives; if it is not valid D, or uses a name that is not among its
+ * values, the sink returns RS_USAGE. `remarks` must outlive the assertions. */
 struct rs_error *rs_script_asserts_create(const struct rs_stream *stream,
 					  const struct rs_script_remarks *remarks,
 					  struct rs_script_asserts **asserts);
 void rs_script_asserts_destroy(struct rs_script_asserts *asserts); /* NULL is ignored */
 
-/* Returns the sink before another one, which the caller ends. */
+/* Returns a sink that passes on to `to`. The caller ends `to`. */
 struct rs_sink *rs_script_asserts_sink(struct rs_script_asserts *asserts, struct rs_sink *to);
 
 /* Returns the number of places with assertions. */
 uint32_t rs_script_asserts_count(const struct rs_script_asserts *asserts);
-/* Reports how often assertions held. Returns how often one failed or could not be evaluated. */
+/* Reports how many times assertions held. Returns how many times an assertion failed or could not
+ * be evaluated. */
 uint64_t rs_script_asserts_report(const struct rs_script_asserts *asserts);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs a program on live sources, and keeps the events that it received. */
+/* Runs a program on live sources, and writes the trace of --tee. */
 #include "script/live.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static void kvm_sum(void *ctx, const struct rs_filter_row *row)
 	rs_script_receive(ctx, row);
 }
 
-/* Reads the sums of BPF. Their epochs follow the clock of the events here. */
+/* Reads the sums from BPF. Their epochs follow the clock of the live events. */
 static struct rs_error *kvm_sums(void *ctx, struct rs_script *script, int64_t before_ns)
 {
 	struct rs_script_live *live = ctx;
@@ -62,7 +63,7 @@ static const char *kvm_sums_vm(void *ctx, uint64_t thread)
 	return rs_kvm_sums_vm(live->session, thread);
 }
 
-/* Pushes parts of the program down to BPF; none, if the kernel rejects the filter. */
+/* Pushes parts of the program down to BPF, or none if the kernel rejects the filter. */
 static struct rs_error *kvm_push(struct rs_script_live *live, struct rs_source *source,
 				 struct rs_script *script, bool load)
 {
@@ -141,6 +142,19 @@ static void kvm_close(struct rs_script_live *live)
 	rs_kvm_close(live->session);
 }
 
+/* A name that is unknown is shown so: the run is not partial. */
+static bool tracepoint_report(const struct rs_script_live *live)
+{
+	uint64_t lost = rs_tracepoints_names_lost(live->tracepoints);
+
+	if (lost)
+		rs_script_remark(&live->remarks,
+				 "%" PRIu64 " forks, renames and exits of threads were lost: "
+				 "execname is \"\" for some threads",
+				 lost);
+	return false;
+}
+
 static void tracepoint_close(struct rs_script_live *live)
 {
 	rs_tracepoints_close(live->tracepoints);
@@ -160,13 +174,14 @@ static const struct rs_script_kind rs_script_tracepoint = {
 	.open = tracepoint_open,
 	.gate = tracepoint_gate,
 	.stream = tracepoint_stream,
+	.report = tracepoint_report,
 	.close = tracepoint_close,
 };
 
 static const struct rs_script_kind *const kinds[] = { &rs_script_kvm, &rs_script_tracepoint,
 						      &rs_script_xen, &rs_script_sbuf };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
-_Static_assert(N_KINDS <= RS_SCRIPT_LIVE_MAX, "there is a place for each");
+_Static_assert(N_KINDS <= RS_SCRIPT_LIVE_MAX, "each kind has a place in the array");
 
 bool rs_script_live_wanted(const struct rs_script_live *live)
 {
@@ -201,7 +216,8 @@ struct rs_error *rs_script_live_name(void *ctx, const char *description, bool co
 		fields[n++] = at + 1;
 	if (n < 4 || strncmp(description, RS_FTRACE_PROVIDER ":", sizeof(RS_FTRACE_PROVIDER)) != 0)
 		return NULL;
-	/* All tracepoints, thousands, need an explicit glob; events have no function. */
+	/* The thousands of all tracepoints need an explicit glob. Tracepoints have no function
+	 * part. */
 	if ((fields[1][0] == ':' && !fields[3][0]) || fields[2][0] != ':')
 		return NULL;
 	if (live->n_globs == RS_TRACEPOINT_GLOBS_MAX)
@@ -240,7 +256,7 @@ void rs_script_live_close(struct rs_script_live *live)
 {
 	struct rs_store_summary sum;
 
-	if (live->store) /* it did not come to running */
+	if (live->store) /* the program did not run */
 		rs_error_free(rs_store_sink_close(live->store, NULL, &sum));
 	for (size_t i = 0; i < N_KINDS && !live->merge; i++)
 		rs_source_destroy(live->sources[i]);
@@ -304,7 +320,8 @@ struct rs_error *rs_script_live_prepare(struct rs_script_live *live, const char 
 		err = rs_store_sink_create(live->tee, &live->clock, NULL, command, &live->store);
 	for (uint32_t i = 0; live->store && !err && (stream = rs_script_live_stream(live, i));
 	     i++) {
-		if (!stream->xen) /* its clock is known after the first event */
+		/* the clock of Xen's stream is known only after the first event */
+		if (!stream->xen)
 			err = rs_store_sink_add(live->store, stream);
 	}
 	return err;
@@ -322,7 +339,7 @@ static struct rs_error *tee_close(struct rs_script_live *live, int64_t end_ns,
 	rs_store_sink_set_closed(live->store, end_ns);
 	err = rs_store_sink_close(live->store, failed, &sum);
 	if (live->teed && rs_tee_moved(live->teed))
-		snprintf(late, sizeof(late), "; %llu came late, and have a later stamp",
+		snprintf(late, sizeof(late), "; %llu arrived late, and were given a later stamp",
 			 (unsigned long long)rs_tee_moved(live->teed));
 	rs_script_remark(&live->remarks, "%s: %s, %llu lost%s", live->tee,
 			 RS_COUNT_OF(sum.records, "record"), (unsigned long long)sum.lost, late);
@@ -339,7 +356,7 @@ static int64_t now_ns(const struct rs_script_live *live)
 	return rs_clock_ns(&live->monotonic, rs_clock_now(&live->monotonic));
 }
 
-/* Advances the program's time: no event before it will come. */
+/* Advances the program's time. No earlier event will arrive. */
 static void advance(struct rs_script_live *live, struct rs_script *script, int64_t until_ns)
 {
 	if (until_ns == INT64_MIN || until_ns == INT64_MAX)
@@ -349,16 +366,16 @@ static void advance(struct rs_script_live *live, struct rs_script *script, int64
 		rs_tee_advance(live->teed, until_ns);
 }
 
-/* A run, for its hooks. */
+/* The state of a run, for its hooks. */
 struct feed {
 	struct rs_script_live *live;
 	struct rs_script *script;
 	struct rs_out *out;
-	int64_t stop_ns; /* by the live clock; INT64_MAX: when it is stopped */
+	int64_t stop_ns; /* by the live clock; INT64_MAX: no end */
 	bool shut;	 /* the gates */
 };
 
-/* Shuts the gates at the end of the duration, or at a signal. The sources then come to an end. */
+/* Shuts the gates at the end of the duration, or at a signal. The sources then end. */
 static struct rs_error *feed_tick(void *ctx, bool *stop)
 {
 	struct feed *feed = ctx;
@@ -401,7 +418,7 @@ static struct rs_error *confine(void)
 {
 	const char *failed = rs_confine_process(RS_CONFINE_COLLECTOR);
 
-	return failed ? rs_error_errno(errno, "giving up what is not needed: %s", failed) : NULL;
+	return failed ? rs_error_errno(errno, "cannot drop privileges: %s", failed) : NULL;
 }
 
 struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_script *script,
@@ -418,7 +435,7 @@ struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_scrip
 		err = live->merge->ops->open(live->merge, &query, &pushed);
 	if (!err)
 		err = rs_script_live_push(live, script, true);
-	if (!err) /* loading programs on a module's types needs CAP_SYS_ADMIN */
+	if (!err) /* before this, since programs on a module's types need CAP_SYS_ADMIN */
 		err = confine();
 	if (!err)
 		err = gates(live, true);
@@ -426,7 +443,8 @@ struct rs_error *rs_script_live_run(struct rs_script_live *live, struct rs_scrip
 		err = feed_sink(live, script, live->teed ? rs_tee_sink(live->teed) : sink, out);
 	end_ns = now_ns(live);
 	rs_script_set_end(script, end_ns);
-	*live->stop = false; /* Ctrl-C ended the sources; the program handles all of their events */
+	/* Ctrl-C ended the sources, but the program handles all of their events */
+	*live->stop = false;
 	err = rs_error_first(err, sink->ops->end(sink));
 	return rs_error_first(err, tee_close(live, end_ns, err));
 }

@@ -3,13 +3,13 @@
 #ifndef RS_SCRIPT_REMARK_H
 #define RS_SCRIPT_REMARK_H
 
-/* Receives messages, a line each without its newline. */
+/* Receives messages, one line each, without the newline. */
 struct rs_script_remarks {
 	void (*report)(void *ctx, const char *text);
 	void *ctx;
 };
 
-/* Reports a message, formatted as by printf(); at most 1,023 bytes of it. */
+/* Reports a message, formatted as by printf(), cut after 1,023 bytes. */
 void rs_script_remark(const struct rs_script_remarks *to, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

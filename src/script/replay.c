@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs a D program on a replay or on a running machine, and writes the trace of what fired. */
+/* Runs a D program on a replay or on a running machine, and writes the trace of --trace. */
 #include "script/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/count.h"
+#include "insight/btf_types.h"
+#include "introspect/dwarf_types.h"
 #include "live/tee.h"
 #include "replay/probed.h"
+#include "replay/rings.h"
 #include "script/asserts.h"
 #include "store/sink.h"
 
@@ -27,22 +31,21 @@ bool rs_script_replay_is(const char *path)
 	return is;
 }
 
-static struct rs_error *open_binary(struct rs_script_replay *replay)
+static struct rs_error *open_binary(struct rs_script_replay *replay, uint32_t i)
 {
-	struct rs_error *err = rs_program_read(replay->binary, &replay->program);
+	struct rs_program *program = &replay->programs[i];
+	struct rs_notes *notes = &replay->notes[i];
+	struct rs_error *err = rs_program_read(replay->binaries[i], program);
 
 	if (!err)
-		err = rs_notes_read(replay->program.path, &replay->notes);
-	if (!err && replay->notes.left_out)
-		rs_script_remark(&replay->remarks,
-				 "%s: %u static probes are invalid, and are left out",
-				 replay->program.path, replay->notes.left_out);
+		err = rs_notes_read(program->path, notes);
+	if (!err && notes->left_out)
+		rs_script_remark(&replay->remarks, "%s: %u static probes are invalid and ignored",
+				 program->path, notes->left_out);
 	if (err)
 		return err;
-	return replay->live
-		       ? rs_live_source_add_notes(replay->source, &replay->notes, &replay->program)
-		       : rs_replay_source_add_notes(replay->source, &replay->notes,
-						    &replay->program);
+	return (replay->live ? rs_live_source_add_notes
+			     : rs_replay_source_add_notes)(replay->source, notes, program);
 }
 
 bool rs_script_replay_attaches(const struct rs_script_replay *replay)
@@ -52,8 +55,11 @@ bool rs_script_replay_attaches(const struct rs_script_replay *replay)
 
 static struct rs_error *open_live(struct rs_script_replay *replay)
 {
+	const bool randomizes =
+		rs_script_replay_attaches(replay) || rs_recording_randomizes(&replay->recording);
 	const struct rs_live_source_options options = { .steady = replay->options.steady,
 							.seed = replay->options.seed,
+							.randomizes = randomizes,
 							.stop = replay->stop };
 	struct rs_live *live = NULL;
 	struct rs_error *err =
@@ -70,6 +76,11 @@ const struct rs_stream *rs_script_replay_stream(const struct rs_script_replay *r
 			    : rs_replay_source_stream(replay->source);
 }
 
+const struct rs_stream *rs_script_replay_rings_stream(const struct rs_script_replay *replay)
+{
+	return replay->options.rings ? rs_replay_source_rings_stream(replay->source) : NULL;
+}
+
 struct rs_error *rs_script_replay_make(void *of, const char *description, bool copies,
 				       const struct rs_event **event)
 {
@@ -80,14 +91,57 @@ struct rs_error *rs_script_replay_make(void *of, const char *description, bool c
 			    : rs_replay_source_make(replay->source, description, event);
 }
 
-struct rs_error *rs_script_replay_look(struct rs_script_replay *replay, struct rs_linux **kernel,
-				       const struct rs_error **why)
+struct rs_error *rs_script_replay_find_kernel(struct rs_script_replay *replay,
+					      struct rs_linux **kernel, const struct rs_error **why)
 {
-	return (replay->live ? rs_live_source_look : rs_replay_source_look)(replay->source, kernel,
-									    why);
+	return (replay->live ? rs_live_source_find_kernel
+			     : rs_replay_source_find_kernel)(replay->source, kernel, why);
 }
 
-/* Looks for the guest's kernel if the program uses the guest's thread. */
+/* ---- types -------------------------------------------------------------------------------- */
+
+static struct rs_error *kernel_types(struct rs_script_replay *replay)
+{
+	const struct rs_error *why = NULL;
+	struct rs_linux *kernel = NULL;
+	struct rs_error *err = NULL;
+
+	if (replay->kernel_types)
+		return NULL;
+	err = rs_script_replay_find_kernel(replay, &kernel, &why);
+	if (!err && !kernel)
+		err = rs_error_create(RS_USAGE, "the guest's kernel is unknown: %s",
+				      why ? rs_error_text(why) : "no search was made");
+	if (!err && !kernel->btf)
+		err = rs_error_create(RS_USAGE, "the guest's kernel has no types: %s",
+				      kernel->no_btf ? rs_error_text(kernel->no_btf)
+						     : "it has no BTF");
+	return err ? err : rs_btf_types_create(kernel->btf, kernel->symbols,
+						&replay->kernel_types);
+}
+
+struct rs_error *rs_script_replay_types(void *of, uint32_t index, const char **name,
+					struct rs_types **types)
+{
+	struct rs_script_replay *replay = of;
+	struct rs_types **program =
+		index < replay->n_binaries ? &replay->program_types[index] : NULL;
+	const char *path = program ? replay->programs[index].path : NULL;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	struct rs_error *err = NULL;
+
+	*name = index == replay->n_binaries ? "kernel" : slash ? slash + 1 : path;
+	if (!*name || !types)
+		return NULL;
+	if (!program)
+		err = kernel_types(replay);
+	else if (!*program)
+		err = rs_dwarf_types_open(NULL, path, *name, program);
+	*types = program ? *program : replay->kernel_types;
+	return err;
+}
+
+/* Finds the guest's kernel if the program uses the guest's thread. */
 static struct rs_error *find_thread(struct rs_script_replay *replay, const struct rs_script *script)
 {
 	const struct rs_error *why = NULL;
@@ -96,7 +150,7 @@ static struct rs_error *find_thread(struct rs_script_replay *replay, const struc
 
 	if (!rs_script_uses_thread(script))
 		return NULL;
-	err = rs_script_replay_look(replay, &kernel, &why);
+	err = rs_script_replay_find_kernel(replay, &kernel, &why);
 	if (!err && why)
 		rs_script_remark(
 			&replay->remarks,
@@ -105,7 +159,7 @@ static struct rs_error *find_thread(struct rs_script_replay *replay, const struc
 	return err;
 }
 
-/* Makes stamps of the guest's clock its time, which the recording knows. */
+/* Converts stamps of the guest's clock to the recording's times. */
 static struct rs_error *find_times(struct rs_script_replay *replay)
 {
 	struct rs_error *err;
@@ -114,13 +168,38 @@ static struct rs_error *find_times(struct rs_script_replay *replay)
 		return NULL;
 	if (replay->live)
 		return rs_error_create(RS_USAGE,
-				       "--from and --to: a guest that runs takes another way, in "
-				       "which a stamp (dmesg:) is not known before");
+				       "--from and --to: times of the guest's clock (dmesg:) "
+				       "exist only in a recording");
 	err = rs_moment_find(&replay->recording, &replay->times.from);
 	if (!err)
 		err = rs_moment_find(&replay->recording, &replay->times.to);
 	return err || !replay->times.to.ns ? err
 					   : rs_moment_span(&replay->times.from, &replay->times.to);
+}
+
+static struct rs_probed *probed_of(struct rs_script_replay *replay)
+{
+	return (replay->live ? rs_live_source_probed : rs_replay_source_probed)(replay->source);
+}
+
+static bool guest_stack(void *ctx, bool user, uint32_t most, rs_probed_frame_fn *each, void *to)
+{
+	return rs_probed_stack(probed_of(ctx), user, most, each, to);
+}
+
+static bool guest_symbol(void *ctx, uint64_t address, struct rs_frame *frame)
+{
+	return rs_probed_symbol(probed_of(ctx), address, frame);
+}
+
+static const char *guest_variable(void *ctx, uint32_t set, const struct rs_cvariable *variable,
+				  uint64_t *address)
+{
+	struct rs_script_replay *replay = ctx;
+	const struct rs_program *program =
+		set < replay->n_binaries ? &replay->programs[set] : NULL; /* else the kernel */
+
+	return rs_probed_variable(probed_of(replay), program, variable, address);
 }
 
 struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const char *directory)
@@ -131,32 +210,45 @@ struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const ch
 		err = rs_error_create(RS_USAGE, "--live=GDB takes no recording");
 	else if (directory)
 		err = rs_recording_read(directory, &replay->recording);
+	if (!err && replay->live && replay->options.rings)
+		err = rs_error_create(RS_USAGE,
+				      "--guest-rings: for a running machine, use ringside "
+				      "record --guest-memory");
 	if (!err && directory)
 		err = rs_recording_check(&replay->recording);
 	if (!err)
 		err = find_times(replay);
 	replay->options.stop = replay->stop;
+	replay->guest = (struct rs_script_guest){ replay, guest_stack, guest_symbol,
+						  guest_variable };
 	if (!err && replay->live)
 		err = open_live(replay);
 	else if (!err)
 		err = rs_replay_source_create(&replay->recording, &replay->options,
 					      &replay->source);
-	if (!err && replay->binary)
-		err = open_binary(replay);
+	for (uint32_t i = 0; i < replay->n_binaries && !err; i++)
+		err = open_binary(replay, i);
+	if (!err && replay->options.rings)
+		err = rs_replay_source_find_rings(replay->source);
 	return err;
 }
 
 void rs_script_replay_close(struct rs_script_replay *replay)
 {
+	for (uint32_t i = 0; i < replay->n_binaries; i++)
+		rs_types_close(replay->program_types[i]);
+	rs_types_close(replay->kernel_types);
 	rs_source_destroy(replay->source);
-	rs_notes_deinit(&replay->notes);
-	rs_program_deinit(&replay->program);
+	for (uint32_t i = 0; i < replay->n_binaries; i++) {
+		rs_notes_deinit(&replay->notes[i]);
+		rs_program_deinit(&replay->programs[i]);
+	}
 	rs_recording_deinit(&replay->recording);
 }
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-/* The trace of what fired: a store, and a tee before the program. */
+/* The trace of the probes that fired: a store, and a tee before the program. */
 struct kept {
 	struct rs_sink *store;
 	struct rs_tee *tee;
@@ -170,6 +262,9 @@ static struct rs_error *keep(struct rs_script_replay *replay, struct rs_sink *to
 
 	err = rs_store_sink_create(replay->trace, stream->clock, NULL, command, &kept->store);
 	if (!err)
+		err = rs_store_sink_add(kept->store, stream);
+	stream = rs_script_replay_rings_stream(replay);
+	if (!err && stream)
 		err = rs_store_sink_add(kept->store, stream);
 	return err ? err : rs_tee_create(kept->store, to, &kept->tee);
 }
@@ -211,8 +306,8 @@ void rs_script_replay_report_slow(const struct rs_script_replay *replay, const c
 }
 
 /* Narrows the query to the program's probes and the given times, and adds assertions. */
-static void ask(const struct rs_script_replay *replay, struct rs_script *script, bool asserts,
-		struct rs_query *query)
+static void query_make(const struct rs_script_replay *replay, struct rs_script *script,
+		       bool asserts, struct rs_query *query)
 {
 	rs_query_init(query);
 	rs_script_narrow(script, query);
@@ -224,25 +319,13 @@ static void ask(const struct rs_script_replay *replay, struct rs_script *script,
 	query->to_ns = replay->times.to.ns ? (int64_t)replay->times.to.ns : INT64_MAX;
 }
 
-static double seconds(uint64_t ns)
-{
-	return (double)ns / 1e9;
-}
-
 void rs_script_replay_distortion(const struct rs_script_replay *replay,
 				 char text[RS_DISTORTION_BYTES])
 {
 	struct rs_distortion d;
 
 	rs_live_source_distortion(replay->source, &d);
-	snprintf(text, RS_DISTORTION_BYTES,
-		 "the guest's clock went %.6f s in %.6f s of the host's: %.6f s behind, all took "
-		 "%.3f times as long (without probes it went %.6f s a second%s); %s, "
-		 "%.6f s in all%s",
-		 seconds(d.guest_ns), seconds(d.host_ns), (double)d.behind_ns / 1e9, d.factor,
-		 d.rate, d.clock ? "" : ", supposedly: it has no clock that can be read",
-		 RS_COUNT_OF(d.stops, "stop"), seconds(d.stopped_ns),
-		 d.ended ? "; then its QEMU ended" : "");
+	rs_distortion_text(&d, text);
 }
 
 void rs_script_replay_report_live(const struct rs_script_replay *replay)
@@ -263,45 +346,120 @@ void rs_script_replay_report_live(const struct rs_script_replay *replay)
 	}
 }
 
-static void write_absent(FILE *to, const struct rs_probed_program *p)
+static void write_absent(FILE *to, const struct rs_probed *probed,
+			 const struct rs_probed_program *p)
 {
+	const bool is_followed = probed->changes[RS_CHANGE_PROGRAM];
 	const struct rs_program *of = p->of;
 
-	fprintf(to, "%s was not there: it did not begin", of->path);
+	if (!of->n_bases && !is_followed) {
+		fprintf(to,
+			"%s is a library, and its address is unknown, because the guest's kernel "
+			"is unknown: %s. Or give the address: --binary %s@0xBASE",
+			of->path,
+			probed->guest.why ? rs_error_text(probed->guest.why)
+					  : "it lacks start_thread()",
+			of->path);
+		return;
+	}
+	if (!of->n_bases) {
+		fprintf(to, "no process mapped %s with this content while the probes were set",
+			of->path);
+		return;
+	}
+	fprintf(to, "%s did not run: it did not start", of->path);
 	for (uint32_t i = 0; of->moves && i < of->n_bases; i++)
 		fprintf(to, "%s 0x%llx", i ? " or" : " at", (unsigned long long)of->bases[i]);
-	fprintf(to, ", and came to none of its probes");
+	fprintf(to, ", and reached none of its probes");
 	if (p->others)
 		fprintf(to,
-			"; another program, or another build of it, came to its addresses "
+			"; another program, or another build of it, reached its addresses "
 			"%llu times",
 			(unsigned long long)p->others);
-	if (of->moves && !of->given)
+	if (of->moves && !of->given && is_followed)
 		fprintf(to,
-			". A guest without the kernel's norandmaps, or one that loads it "
-			"otherwise, has it elsewhere: --binary %s@0xBASE",
+			". The kernel, which may place it elsewhere, began no program with this "
+			"content while the probes were set");
+	else if (of->moves && !of->given)
+		fprintf(to,
+			". A guest without the kernel option norandmaps, or with another loader, "
+			"has it at another address: --binary %s@0xBASE",
 			of->path);
 }
 
-/* Reports, with advice, a program that never ran in the guest. Returns whether that is so. */
-static bool report_absent(const struct rs_script_replay *replay)
+/* Reports, with advice, the programs that never ran in the guest. Returns whether there are any. */
+static bool report_absent(struct rs_script_replay *replay)
 {
-	const struct rs_probed_program *p = replay->live ? rs_live_source_program(replay->source)
-							 : rs_replay_source_program(replay->source);
-	char *text = NULL;
-	size_t len;
-	FILE *to;
+	const struct rs_probed *probed = probed_of(replay);
+	bool any = false;
 
-	/* In a segment of a replay it may have begun before. */
-	if (!p->wanted || p->begun || p->reached || replay->options.like)
-		return false;
-	to = open_memstream(&text, &len);
-	if (to)
-		write_absent(to, p);
-	if (to && !fclose(to))
-		replay->remarks.report(replay->remarks.ctx, text);
-	free(text);
-	return true;
+	for (uint32_t i = 0; i < probed->n_programs; i++) {
+		const struct rs_probed_program *p = &probed->programs[i];
+		char *text = NULL;
+		size_t len;
+		FILE *to;
+
+		/* A part of a replay may begin after the program's start. */
+		if (!p->wanted || p->begun || p->reached || replay->options.like)
+			continue;
+		any = true;
+		to = open_memstream(&text, &len);
+		if (to)
+			write_absent(to, probed, p);
+		if (to && !fclose(to))
+			replay->remarks.report(replay->remarks.ctx, text);
+		free(text);
+	}
+	return any;
+}
+
+/* Reports probes that lack places: of modules that were not loaded, or lack the function, and of
+ * programs at too many addresses. Returns whether there are any. */
+static bool report_nowhere(struct rs_script_replay *replay)
+{
+	const struct rs_probed *probed = probed_of(replay);
+	bool any = false;
+
+	for (uint32_t i = 0; i < probed->n_programs; i++) {
+		if (!probed->programs[i].unplaced)
+			continue;
+		any = true;
+		rs_script_remark(&replay->remarks,
+				 "%s: probes are missing at %llu of its addresses: the limit is %u "
+				 "probes of a machine",
+				 probed->programs[i].of->path,
+				 (unsigned long long)probed->programs[i].unplaced, RS_PROBES_MAX);
+	}
+	for (const struct rs_module_probe *of = probed->module_probes; of; of = of->next) {
+		if (!of->wanted || (of->loads && !of->why))
+			continue;
+		any = true;
+		rs_script_remark(&replay->remarks, "guest:%s:%s:%s was not set: %s",
+				 of->event->class_name, of->event->function, of->event->name,
+				 of->why ? rs_error_text(of->why)
+					 : "the guest did not have this module loaded");
+	}
+	return any;
+}
+
+/* Reports the result of reading the guest's own records. Returns whether some are missing, other
+ * than counted losses. */
+static bool report_rings(const struct rs_script_replay *replay)
+{
+	const struct rs_replay_rings_result result = rs_replay_source_rings(replay->source);
+
+	if (result.broken)
+		rs_script_remark(&replay->remarks, "the guest's rings: %s", result.broken);
+	else if (!result.found)
+		rs_script_remark(&replay->remarks,
+				 "the guest's rings: none found at the end of the replay");
+	if (!result.exact)
+		rs_script_remark(&replay->remarks,
+				 "the guest's own records have the times of the stops that found "
+				 "them, up to %llu ns late: without the fast path, QEMU does not "
+				 "provide the guest's TSC",
+				 (unsigned long long)result.within_ns);
+	return result.broken || !result.found;
 }
 
 struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, struct rs_script *script,
@@ -323,7 +481,7 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, struct rs
 	if (!replay->live || replay->times.to.ns)
 		rs_script_set_end(script, (int64_t)end);
 	if (!err) {
-		ask(replay, script, rs_script_asserts_count(asserts), &query);
+		query_make(replay, script, rs_script_asserts_count(asserts), &query);
 		err = rs_run(
 			replay->source, &query,
 			rs_script_asserts_sink(asserts, kept.tee ? rs_tee_sink(kept.tee) : sink),
@@ -331,6 +489,10 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, struct rs
 		err = rs_error_first(err, sink->ops->end(sink));
 		replay->failed = rs_script_asserts_report(asserts);
 		if (!err && report_absent(replay) && !replay->live)
+			replay->failed++;
+		if (!err && report_nowhere(replay) && !replay->live)
+			replay->failed++;
+		if (!err && replay->options.rings && report_rings(replay))
 			replay->failed++;
 	}
 	if (!replay->live)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Programs on rings of ACRN's layout that other programs write, or that are lent to them. */
+/* Runs programs on rings of ACRN's layout, which other programs own, or which are lent to them. */
 #include "script/live.h"
 
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include "live/sbuf.h"
 #include "ring/shared.h"
 
-#define RING_BYTES (4u << 20) /* as ACRN's own: TRACE_SBUF_SIZE */
+#define RING_BYTES (4u << 20) /* size of ACRN's rings, TRACE_SBUF_SIZE */
 
-/* A device, or a file that begins as a ring does. */
+/* Returns whether a path is a device, or a file that begins with a ring's magic. */
 static bool is_ring(const char *path)
 {
 	struct stat st;
@@ -88,7 +88,7 @@ static bool sbuf_report(const struct rs_script_live *live)
 			continue;
 		partial = true;
 		if (!result.error)
-			rs_script_remark(&live->remarks, "%s: no ring appeared there", result.path);
+			rs_script_remark(&live->remarks, "%s: no ring appeared", result.path);
 		else if (!strncmp(result.error, result.path, strlen(result.path)))
 			rs_script_remark(&live->remarks, "%s", result.error);
 		else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Computes how several traces lie in time from the clocks they have in common. */
+/* Computes the relative times of several traces from their common clocks. */
 #include "source/align.h"
 
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 
 #define NS_PER_SEC INT64_C(1000000000)
 
-/* The most by which times of day may differ within one boot, as of clocks of two VMs or one that
- * was set. A boot moves the TSC further. */
+/* The most by which times of day may differ within one boot, because of two VMs' clocks, or because
+ * a clock was set. A reboot moves the TSC further. */
 #define APART_NS_MAX (2 * NS_PER_SEC)
 /* Two measurements of one frequency differ by at most one part in this many. */
 #define FREQ_PARTS 1000u
@@ -51,8 +51,8 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Compares the stamps of two clocks at their traces' starts. Returns false if the clocks are of two
- * kinds, or of two frequencies. */
+/* Compares the stamps of two clocks at their traces' starts. Returns false if the clocks differ in
+ * kind or frequency. */
 static bool by_stamps(const struct rs_clock *first, const struct rs_clock *other, int64_t *ns)
 {
 	uint64_t a = first->freq_hz, b = other->freq_hz;
@@ -122,8 +122,8 @@ void rs_align_text(const struct rs_alignment *alignment, char text[RS_ALIGN_TEXT
 
 	if (!alignment->by) {
 		snprintf(text, RS_ALIGN_TEXT,
-			 "the time of day, for they have no other clock in common: how exact that "
-			 "is, is unknown");
+			 "the time of day, because they have no other clock in common; its error "
+			 "is unknown");
 		return;
 	}
 	at = (size_t)snprintf(text, RS_ALIGN_TEXT, "%s, to within %" PRIu64 " ns", alignment->by,
@@ -131,12 +131,12 @@ void rs_align_text(const struct rs_alignment *alignment, char text[RS_ALIGN_TEXT
 	if (alignment->drift_ns_per_s)
 		at += (size_t)snprintf(text + at, RS_ALIGN_TEXT - at,
 				       " and %" PRIu64 " ns for each second of the traces, whose "
-				       "measures of its frequency differ",
+				       "measured frequencies differ",
 				       alignment->drift_ns_per_s);
 	if (!alignment->proved)
 		snprintf(text + at, RS_ALIGN_TEXT - at,
 			 ", if both were recorded in one boot of one machine, which they do not "
-			 "say");
+			 "state");
 }
 
 void rs_align_clocks_text(const struct rs_align_clocks *clocks, char text[RS_ALIGN_TEXT])

@@ -3,8 +3,8 @@
  * The merge: several sources as one, by time; and rs_run() and rs_source_feed(), which feed a sink.
  *
  * A heap holds the sources that have unread views, the earliest on top. Views of equal time are in
- * the sources' order, so that two runs give the same. An idle source delays the others only up to
- * its watermark. The merge evaluates the parts of the query that no source does.
+ * the sources' order, so that two runs give the same result. An idle source delays the others only
+ * up to its watermark. The merge evaluates the parts of the query that no source does.
  */
 #include <ringside/source.h>
 
@@ -32,19 +32,19 @@ struct merge {
 	struct rs_source source;
 	struct input *inputs;
 	size_t n;
-	uint32_t *heap; /* of inputs with views in hand */
+	uint32_t *heap; /* inputs with unread views */
 	size_t n_heap;
 	size_t n_open;
-	uint32_t *empty; /* of inputs to ask again */
+	uint32_t *empty; /* inputs to read again */
 	size_t n_empty;
 	struct rs_query query;
-	bool filter, globs_alone; /* by nothing but the probes' names */
-	/* Whether the globs match the latest events; direct-mapped. */
+	bool filter, globs_alone; /* the query has only names of probes */
+	/* Whether the globs match recent events; a direct-mapped cache. */
 	struct {
 		const struct rs_event *event;
 		bool wanted;
 	} wants[WANTS];
-	struct rs_error *error; /* the first of an input; returned at the end */
+	struct rs_error *error; /* the first error of an input; returned at the end */
 	struct rs_view out[VIEWS];
 };
 
@@ -71,7 +71,7 @@ static void pop(struct merge *m)
 		heap_sift(m, m->heap, m->n_heap, 0);
 }
 
-/* ---- asking the inputs -------------------------------------------------------------------- */
+/* ---- reading the inputs ------------------------------------------------------------------- */
 
 static void end_input(struct merge *m, struct input *input, struct rs_error *err)
 {
@@ -85,8 +85,8 @@ static void end_input(struct merge *m, struct input *input, struct rs_error *err
 		rs_error_free(err);
 }
 
-/* Reads from each input that has no unread views. *horizon: the earliest time of a view that an
- * input without views may still give. */
+/* Reads from each input that has no unread views. Sets *horizon to the earliest time of a view that
+ * an input without views may still return. */
 static void refill(struct merge *m, int64_t *horizon)
 {
 	size_t still = 0;
@@ -97,7 +97,7 @@ static void refill(struct merge *m, int64_t *horizon)
 		struct rs_error *err = NULL;
 
 		input->at = 0;
-		/* Counts that were not handed on yet would be gone. */
+		/* Another read would discard counts that were not yet passed on. */
 		if (input->batch.kind != RS_NEXT_COUNTS)
 			err = input->source->ops->next(input->source, &input->batch);
 		if (err || input->batch.kind == RS_NEXT_END) {
@@ -115,7 +115,7 @@ static void refill(struct merge *m, int64_t *horizon)
 	m->n_empty = still;
 }
 
-/* Returns how many views from at on are not after limit: mostly all of them, or few. */
+/* Returns the number of views from `at` on that are not after limit: mostly all views, or few. */
 static size_t run_length(const struct input *input, int64_t limit, bool inclusive, size_t most)
 {
 	const struct rs_view *views = input->batch.views + input->at;
@@ -142,7 +142,7 @@ static bool wanted(struct merge *m, const struct rs_event *event)
 	return m->wants[at].wanted;
 }
 
-/* Copies those of n views that match the query. Returns how many. */
+/* Copies the views, of n, that match the query. Returns their number. */
 static size_t views_copy(struct merge *m, const struct input *input, size_t n, struct rs_view *to)
 {
 	const struct rs_view *views = input->batch.views + input->at;
@@ -161,7 +161,8 @@ static size_t views_copy(struct merge *m, const struct input *input, size_t n, s
 	return kept;
 }
 
-/* Returns the time up to which the top of the heap may give views: its rival's, or the horizon. */
+/* Returns the time up to which views of the heap's top may be returned: the next input's, or the
+ * horizon. */
 static int64_t limit_of(const struct merge *m, int64_t horizon, bool *inclusive)
 {
 	uint32_t rival = UINT32_MAX;
@@ -177,8 +178,8 @@ static int64_t limit_of(const struct merge *m, int64_t horizon, bool *inclusive)
 	return head_ns(m, rival);
 }
 
-/* Fills the output until it is full, an input runs dry (its views must stay valid), or the
- * horizon is reached. */
+/* Fills the output until it is full, an input has no more views (those returned must stay valid),
+ * or the horizon is reached. */
 static size_t gather(struct merge *m, int64_t horizon)
 {
 	size_t n = 0;
@@ -191,7 +192,7 @@ static size_t gather(struct merge *m, int64_t horizon)
 
 		if (!run && head_ns(m, m->heap[0]) >= horizon)
 			break;
-		if (!run) /* of equal time, and first */
+		if (!run) /* of equal time, and an earlier input */
 			run = 1;
 		n += views_copy(m, input, run, &m->out[n]);
 		input->at += run;
@@ -231,7 +232,7 @@ static struct rs_error *merge_open(struct rs_source *source, const struct rs_que
 	return NULL;
 }
 
-/* Passes an input's counts on at once, because they have no place in the order of time. Their
+/* Passes an input's counts on immediately, because they have no place in the order of time. Their
  * watermark applies only to that input. */
 static bool counts_in_hand(struct merge *m, struct rs_batch *batch, int64_t horizon)
 {
@@ -256,7 +257,7 @@ static struct rs_error *merge_next(struct rs_source *source, struct rs_batch *ba
 	int64_t horizon;
 	size_t n = 0;
 
-	if (m->n == 1 && !m->filter) /* nothing to choose from, nothing to leave out */
+	if (m->n == 1 && !m->filter) /* one input, and nothing to filter */
 		return m->inputs[0].source->ops->next(m->inputs[0].source, batch);
 	for (;;) {
 		refill(m, &horizon);
@@ -316,7 +317,7 @@ struct rs_error *rs_merge_create(struct rs_source **sources, size_t n, struct rs
 	m->heap = calloc(n + 1, sizeof(*m->heap));
 	m->empty = calloc(n + 1, sizeof(*m->empty));
 	if (!m->inputs || !m->heap || !m->empty) {
-		merge_destroy(&m->source); /* n is 0 still */
+		merge_destroy(&m->source); /* n is still 0 */
 		return rs_error_no_memory();
 	}
 	for (size_t i = 0; i < n; i++) {

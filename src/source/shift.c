@@ -17,7 +17,8 @@ struct shift {
 	size_t room;
 };
 
-/* Converts a common time to the source's. INT64_MIN and INT64_MAX stay: they mean no bound. */
+/* Converts a common time to the source's. INT64_MIN and INT64_MAX, which mean no bound, are
+ * unchanged. */
 static int64_t back(int64_t ns, int64_t by_ns)
 {
 	int64_t own;
@@ -29,8 +30,8 @@ static int64_t back(int64_t ns, int64_t by_ns)
 	return own;
 }
 
-/* Opens the source. The merge evaluates predicates, since these use an event's common time. Counts
- * have times of their own, and are not requested. */
+/* Opens the source. The merge evaluates predicates, because these use an event's common time.
+ * Counts have their own times, and are not requested. */
 static struct rs_error *shift_open(struct rs_source *source, const struct rs_query *query,
 				   uint32_t *pushed)
 {

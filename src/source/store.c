@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The trace directory as a source: one source a stream, made into views packet by packet, merged.
+ * The trace directory as a source: one source for each stream, which makes views packet by packet;
+ * all are merged.
  *
- * Damage: a packet with a wrong checksum is a loss of its records. Behind an invalid header, or a
- * cut, no packet can be found. In both cases the stream gives what is valid, and returns its error
- * at its end.
+ * Damage: a packet with a wrong checksum is a loss of its records. After an invalid header, or at a
+ * cut, no further packet can be found. In both cases the stream returns the valid records, and its
+ * error at its end.
  */
 #include <ringside/reader.h>
 
@@ -24,23 +25,23 @@
 struct stream_source {
 	struct rs_source source;
 	struct rs_packets packets;
-	const struct rs_stream *stream; /* the file's, then its owners', one after the other */
-	struct rs_owner_entry *const *owners; /* still to come, by stamp */
+	const struct rs_stream *stream; /* the file's stream, then its owners' in sequence */
+	struct rs_owner_entry *const *owners; /* the next owner, by stamp */
 	uint32_t n_owners;
-	uint64_t owner_from;		 /* the next one's; UINT64_MAX: none */
+	uint64_t owner_from;		 /* the next owner's stamp; UINT64_MAX: none */
 	struct rs_threads_class threads; /* of streams whose events name their thread */
 	struct rs_xen_vcpus vcpus;	 /* of streams of Xen's records */
 	const struct rs_describe *describe;
 	struct rs_layouts layouts;
 	int64_t from_ns, to_ns;
 	struct rs_packet packet;
-	uint32_t at; /* bytes of the packet's content done */
+	uint32_t at; /* bytes of the packet's content that were read */
 	uint64_t last_tsc;
 	int64_t last_ns;
 	bool in_packet, ended;
 	uint64_t pending;		    /* records of skipped packets, not reported yet */
 	struct rs_error *error;		    /* returned at the end */
-	struct rs_slot loss[RS_LOST_SLOTS]; /* that reports the pending records */
+	struct rs_slot loss[RS_LOST_SLOTS]; /* the loss that reports the pending records */
 	struct rs_view views[VIEWS];
 };
 
@@ -88,7 +89,7 @@ static void stop_here(struct stream_source *s, bool backward)
 	if (!s->packet.cut || backward)
 		keep_error(s,
 			   damage(s,
-				  backward ? "time goes backward" : "no record that is described",
+				  backward ? "time goes backward" : "no described record",
 				  place(s)));
 }
 
@@ -101,7 +102,7 @@ static bool view_xen(struct stream_source *s, struct rs_view *view)
 	if (record->n > RS_XEN_WORDS_MAX || record->stamped > 1 || record->event >> 28)
 		return false;
 	view->cpu = record->cpu == UINT16_MAX ? RS_UNKNOWN : record->cpu;
-	if (view->event->kind == RS_KIND_LOSS) /* of any thread: stays the file's */
+	if (view->event->kind == RS_KIND_LOSS) /* of any thread: keeps the file's stream */
 		return true;
 	if (record->dom != UINT16_MAX && record->vcpu != UINT16_MAX)
 		vcpu = rs_xen_vcpus_find(&s->vcpus, record->dom, record->vcpu);
@@ -148,13 +149,13 @@ static size_t view_packet(struct stream_source *s)
 {
 	size_t n = 0;
 
-	while (n < VIEWS - 1) { /* a loss may have to precede a record */
+	while (n < VIEWS - 1) { /* a loss may precede a record */
 		uint32_t left = (s->packet.bytes - s->at) / RS_SLOT_BYTES;
 		const struct rs_layout *layout;
 		const struct rs_slot *slot;
 		uint32_t slots;
 
-		if (!left) { /* where the packet is empty, there may be no content to point into */
+		if (!left) { /* an empty packet may have no content to point into */
 			s->in_packet = false;
 			s->ended |= s->packet.cut;
 			break;
@@ -177,7 +178,7 @@ static size_t view_packet(struct stream_source *s)
 			stop_here(s, false);
 			break;
 		}
-		if (__builtin_expect(s->views[n].ts_ns < s->last_ns, 0)) { /* an absurd stamp */
+		if (__builtin_expect(s->views[n].ts_ns < s->last_ns, 0)) { /* not a time */
 			stop_here(s, true);
 			break;
 		}
@@ -191,13 +192,13 @@ static size_t view_packet(struct stream_source *s)
 }
 
 /* Skips a packet with a wrong checksum: its records are lost. */
-static void pass_over(struct stream_source *s)
+static void packet_skip(struct stream_source *s)
 {
 	uint32_t most = s->packet.bytes / RS_SLOT_BYTES;
 
 	s->at = 0;
 	s->pending += s->packet.head.records < most ? s->packet.head.records : most;
-	keep_error(s, damage(s, "it is not what was written; its records are lost,", place(s)));
+	keep_error(s, damage(s, "its checksum is wrong; its records are lost,", place(s)));
 }
 
 /* Returns whether a packet is outside the query's time. */
@@ -224,7 +225,7 @@ static bool next_packet(struct stream_source *s)
 		if (!more)
 			break;
 		if (s->packet.mismatch)
-			pass_over(s);
+			packet_skip(s);
 		else if (too_late(s))
 			break;
 		else if (!too_early(s))
@@ -276,7 +277,7 @@ static struct rs_error *stream_open(struct rs_source *source, const struct rs_qu
 		if (stamp > 0 && stamp <= UINT64_MAX)
 			rs_packets_seek(&s->packets, (uint64_t)stamp);
 	}
-	*pushed = 0; /* whole packets are skipped; single events are the merge's */
+	*pushed = 0; /* whole packets are skipped; the merge filters single events */
 	return NULL;
 }
 
@@ -316,14 +317,15 @@ static struct rs_error *stream_create(struct rs_trace *trace, struct rs_threads 
 	s->vcpus.name = domain_name;
 	s->vcpus.name_ctx = s;
 	rs_threads_of_class(threads, trace->describe.stream_class[index], &s->threads);
-	if (rs_describe_lost(&trace->describe, index)) { /* said of the whole trace */
+	if (rs_describe_lost(&trace->describe, index)) { /* reported for the whole trace */
 		s->ended = true;
 		*out = &s->source;
 		return NULL;
 	}
 	err = rs_packets_open(trace, index, &s->packets);
 	if (err) {
-		/* A stream without its file is damage like any other: the rest can be read. */
+		/* A stream without its file is damage like any other: the other streams can be
+		 * read. */
 		s->ended = true;
 		s->error = rs_error_create(RS_DAMAGED, "%s", rs_error_text(err));
 		rs_error_free(err);
@@ -340,7 +342,7 @@ struct trace_source {
 	struct rs_trace *trace;
 	struct rs_source *merge;
 	struct rs_threads *threads;
-	bool bad_said; /* what lines of the description cost */
+	bool bad_reported; /* damage of the description was reported */
 };
 
 static struct rs_error *trace_end(const struct rs_trace *trace)
@@ -350,19 +352,19 @@ static struct rs_error *trace_end(const struct rs_trace *trace)
 	if (trace->unsaid)
 		return rs_error_create(RS_DAMAGED, "%s: %s lost at its end: %s", dir,
 				       RS_COUNT_OF(trace->unsaid, "record"),
-				       trace->end_error ? trace->end_error : "not said why");
+				       trace->end_error ? trace->end_error : "reason unknown");
 	if (trace->end_error)
-		return rs_error_create(RS_DAMAGED, "%s: not all was recorded: %s", dir,
+		return rs_error_create(RS_DAMAGED, "%s: the recording is incomplete: %s", dir,
 				       trace->end_error);
 	if (trace->end == RS_TRACE_CUT)
 		return rs_error_create(RS_DAMAGED,
-				       "%s: its recorder did not close it; this is what reached "
-				       "the disk (ringside repair makes it whole for other tools)",
+				       "%s: its recorder did not close it; this is the part on the "
+				       "disk (ringside repair makes it whole for other tools)",
 				       dir);
 	if (!trace->describe.bad.cost && trace->check_known &&
 	    trace->check != trace->describe.check && trace->end != RS_TRACE_RECORDING)
 		return rs_error_create(RS_DAMAGED,
-				       "%s/ringside/describe is not what was written: streams may "
+				       "%s/ringside/describe has a wrong checksum: streams may "
 				       "be missing, names and fields wrong",
 				       dir);
 	return NULL;
@@ -387,11 +389,11 @@ static struct rs_error *trace_next(struct rs_source *source, struct rs_batch *ba
 		err = trace_end(t->trace);
 	else if (!err)
 		return NULL;
-	if (err && bad && !t->bad_said)
+	if (err && bad && !t->bad_reported)
 		err = rs_error_wrap(err, "%s; and", bad);
-	else if (bad && !t->bad_said)
+	else if (bad && !t->bad_reported)
 		err = rs_error_create(RS_DAMAGED, "%s", bad);
-	t->bad_said = true;
+	t->bad_reported = true;
 	return err;
 }
 
@@ -430,7 +432,7 @@ struct rs_error *rs_trace_source(struct rs_trace *trace, struct rs_source **out)
 		t->source.ops = &trace_ops;
 		t->trace = trace;
 		err = rs_merge_create(streams, n, &t->merge);
-		made = err ? made : 0; /* the merge's now */
+		made = err ? made : 0; /* the merge owns them */
 	}
 	for (uint32_t i = 0; i < made; i++)
 		rs_source_destroy(streams[i]);

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many tids without a line get a stream. The events of further tids stay their file's. */
+/* The most tids without a line that get a stream. The events of further tids keep their file's
+ * stream. */
 #define UNKNOWN_MAX 65536u
 
 struct unknown {
@@ -24,7 +25,7 @@ struct rs_threads {
 
 void rs_idle_init(struct rs_idle *idle, const struct rs_stream *file)
 {
-	/* The name is Linux's: init_idle(), kernel/sched/core.c. */
+	/* Linux's name: init_idle(), kernel/sched/core.c. */
 	snprintf(idle->name, sizeof(idle->name), "swapper/%d", file->cpu);
 	idle->stream = *file;
 	idle->stream.thread = idle->name;
@@ -75,14 +76,14 @@ void rs_threads_of_class(struct rs_threads *threads, const struct rs_class *clas
 	*of_class = (struct rs_threads_class){
 		.threads = threads,
 		.class = class,
-		/* without any there is no array to point into */
+		/* without entries, there is no array to point into */
 		.entries = end > first ? describe->threads + first : NULL,
 		.n = end - first,
 		.has_idle = !strcmp(rs_schema_provider(class->schema), RS_FTRACE_PROVIDER)
 	};
 }
 
-/* Returns how many entries are of lower tids, or of this one and not later than the stamp. */
+/* Returns the number of entries of lower tids, and of this tid up to the stamp. */
 static uint32_t place(const struct rs_threads_class *c, int tid, uint64_t stamp)
 {
 	return (uint32_t)RS_SEARCH(i, c->n, c->entries[i]->thread.tid < tid ||
@@ -102,7 +103,8 @@ static bool same_class_and_tid(const void *item, const void *key)
 	return x->class == y->class && x->stream.tid == y->stream.tid;
 }
 
-/* Returns the stream of a tid that no line describes, or NULL: no memory, or too many. */
+/* Returns the stream of a tid that no line describes, or NULL without memory, or if there are too
+ * many. */
 static const struct rs_stream *unknown_stream(const struct rs_threads_class *c, int tid)
 {
 	struct rs_threads *threads = c->threads;
@@ -131,7 +133,7 @@ static const struct rs_stream *unknown_stream(const struct rs_threads_class *c, 
 	return &made->stream;
 }
 
-/* Finds a tid's stream at a stamp, and for which stamps that is it. */
+/* Finds a tid's stream at a stamp, and the range of stamps for which it is valid. */
 static void lookup(struct rs_threads_class *c, const struct rs_stream *file, int tid,
 		   uint64_t stamp)
 {
@@ -143,7 +145,8 @@ static void lookup(struct rs_threads_class *c, const struct rs_stream *file, int
 	c->to = UINT64_MAX;
 	if (begun) {
 		c->stream = &c->entries[next - 1]->stream;
-		/* The first entry holds before its stamp, too: no further lookup there. */
+		/* The first entry is also valid before its stamp, so the lookup need not be
+		 * repeated there. */
 		if (next > 1 && is_of(c, next - 2, tid))
 			c->from = c->entries[next - 1]->thread.from;
 		if (later)

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A queue of finished packets, written to disk behind the drain. */
+/* Writes finished packets from a queue, behind the drain. */
 #include "store/behind.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SPARES_MAX 4 /* spare packets to keep when none waits, unless all were made ahead */
+/* Spare packets to keep when no filler waits, unless all packets were allocated ahead. */
+#define SPARES_MAX 4
 
 struct rs_behind {
 	uint32_t packets, spares_max;
 	void (*write)(struct rs_store_packet *packet);
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t written;
 	struct rs_store_packet *oldest, **newest;
 	struct rs_store_packet *spare;
 	uint32_t n_spare;
-	uint32_t n;	   /* all there are: waiting, being written, spare */
+	uint32_t n;	   /* all packets: waiting, being written, spare */
 	uint32_t n_oldest; /* waiting */
-	uint32_t fillers;  /* that wait for an empty one */
+	uint32_t fillers;  /* number of fillers that wait for an empty packet */
 	bool writing;	   /* a thread is writing */
 };
 
@@ -61,8 +62,8 @@ static void put_spare(struct rs_behind *b, struct rs_store_packet *packet)
 	b->n_spare++;
 }
 
-/* Writes the oldest packet, without the lock. Fillers that wait then find a spare packet, or write
- * themselves if no thread does. */
+/* Writes the oldest packet, without the lock. Fillers that wait then find a spare packet; if no
+ * other thread writes, they write packets themselves. */
 static void write_one(struct rs_behind *b)
 {
 	struct rs_store_packet *packet = b->oldest;
@@ -82,8 +83,8 @@ static void write_one(struct rs_behind *b)
 }
 
 /*
- * Returns an empty packet. At the limit, or without memory, waits until one of the waiting packets
- * is written: there is one, since the caller has just handed over its own.
+ * Returns an empty packet. At the limit, or without memory, waits until a queued packet is written.
+ * The queue has one, because the caller has just added its own packet.
  */
 static struct rs_store_packet *get_empty(struct rs_behind *b, struct rs_store_stream *stream)
 {
@@ -118,7 +119,8 @@ static bool make_ahead(struct rs_behind *b)
 
 		if (!packet)
 			return false;
-		memset(packet->content, 0, sizeof(packet->content)); /* touches each page */
+		/* touches each page, so that the kernel maps it now */
+		memset(packet->content, 0, sizeof(packet->content));
 		b->n++;
 		put_spare(b, packet);
 	}
@@ -173,7 +175,8 @@ bool rs_behind_waits(struct rs_behind *b)
 	return waits;
 }
 
-/* Leaves packets that come meanwhile: a filler that writes must get back to its ring. */
+/* Writes only the packets that wait now, not those added meanwhile, because a filler that writes
+ * must get back to its ring. */
 void rs_behind_write(struct rs_behind *b)
 {
 	pthread_mutex_lock(&b->lock);

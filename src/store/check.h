@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks of packets and descriptions, for the writer, readers and repair. */
+/* Check sums of packets and descriptions, for the writer, readers and repair. */
 #ifndef RS_STORE_CHECK_H
 #define RS_STORE_CHECK_H
 
@@ -10,8 +10,8 @@
 #include <ringside/clock.h>
 
 #ifdef HAVE_XXH_DISPATCH
-/* The same hash with this processor's widest registers. Weak, since only Debian's shared library
- * has it, not the static one. */
+/* XXH3 with this processor's widest registers. The symbol is weak, since only Debian's shared
+ * library has it, not the static one. */
 XXH64_hash_t XXH3_64bits_withSeed_dispatch(const void *bytes, size_t n, XXH64_hash_t seed)
 	__attribute__((weak));
 #endif
@@ -34,15 +34,15 @@ static inline uint64_t rs_packet_check(const struct rs_packet_head *head, const 
 			   rs_check_of(head, offsetof(struct rs_packet_head, check), 0));
 }
 
-/* Returns the check of a description's lines: the hash of each, seeded with that of the lines
- * before it; 0 before the first. A partial last line counts as one. */
+/* Returns the check of a description's lines. Each line's hash is seeded with the hash of the lines
+ * before it; the first seed is 0. A partial last line counts as one. */
 static inline uint64_t rs_describe_check(uint64_t before, const char *line, size_t bytes)
 {
 	return rs_check_of(line, bytes, before);
 }
 
-/* Returns whether a stamp can follow another. Stamps grow, and so must their times, which wrap for
- * an absurd stamp. */
+/* Returns whether a stamp can follow another. Both the stamps and their times must grow; the time
+ * of an absurd stamp wraps. */
 static inline bool rs_stamp_follows(const struct rs_clock *clock, uint64_t last, uint64_t stamp)
 {
 	return stamp >= last && rs_clock_ns(clock, stamp) >= rs_clock_ns(clock, last);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Descriptions in memory. Their lines are written by describe_write.c, read by describe_read.c. */
+/* Descriptions in memory. describe_write.c writes their lines, describe_read.c reads them. */
 #include "store/describe.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,11 +32,12 @@ void rs_describe_deinit(struct rs_describe *describe)
 	*describe = (struct rs_describe){ 0 };
 }
 
-/* Makes room for one more pointer in a list of the description. Is false without memory. */
+/* Makes room for one more pointer in a list of the description. Returns false if there is no
+ * memory. */
 #define MORE(d, list, n) RS_VECTOR_RESERVE((d)->list, (d)->room.list, (n) + 1)
 
-/* Keeps a copy of a text for printing, or NULL: without controls or bad UTF-8, and no longer than a
- * name. Returns false if there is no memory. */
+/* Stores a printable copy of a text, which may be NULL, in *keep: without control characters or
+ * invalid UTF-8, and no longer than a name. Returns false if there is no memory. */
 static bool text_keep(struct rs_describe *describe, const char *text, const char **kept)
 {
 	size_t len = text ? strnlen(text, RS_NAME_MAX) : 0;
@@ -90,6 +92,20 @@ struct rs_error *rs_describe_set_stream(struct rs_describe *describe, uint32_t i
 	*describe->streams[index] = copy;
 	describe->stream_class[index] = class;
 	return NULL;
+}
+
+void rs_describe_uuid(const struct rs_describe *describe, uint8_t uuid[16])
+{
+	const char *hex = describe->uuid;
+
+	memset(uuid, 0, 16);
+	for (size_t i = 0; i < 16 && *hex; i++, hex += 2) {
+		char byte[3];
+
+		hex += *hex == '-';
+		snprintf(byte, sizeof(byte), "%.2s", hex);
+		uuid[i] = (uint8_t)strtoul(byte, NULL, 16);
+	}
 }
 
 struct rs_error *rs_describe_add_stream_of(struct rs_describe *describe, struct rs_class *class,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading a description: a file that may be damaged, cut or hostile. Each line is parsed by
- * jansson; each number is checked before it is an index.
+ * Reads a description: a file that may be damaged, cut or hostile. jansson parses each line; each
+ * number is checked before it is used as an index.
  */
 #include "base/vector.h"
 #include "store/describe.h"
@@ -19,8 +19,8 @@
 #include "store/json_fields.h"
 #include "base/folder.h"
 
-#define LISTED_MAX 8	 /* streams that an error names */
-#define LINES_ROOM 8192u /* at first; a line of an event has some hundred bytes */
+#define LISTED_MAX 8	 /* number of streams that an error names */
+#define LINES_ROOM 8192u /* initial buffer; an event's line has some hundred bytes */
 
 static struct rs_error *unexpected(const char *what)
 {
@@ -86,7 +86,7 @@ static struct rs_error *read_clock(struct rs_describe *describe, json_t *json)
 	err = rs_clock_init(&clock);
 	if (err)
 		return err;
-	if (index >= 0 && index < describe->n_clocks) { /* a later line with better values */
+	if (index >= 0 && index < describe->n_clocks) { /* a later line replaces the values */
 		*describe->clocks[index] = clock;
 		return NULL;
 	}
@@ -244,7 +244,11 @@ static struct rs_error *read_name(struct rs_describe *describe, json_t *json)
 	    id < 0 || id > UINT32_MAX)
 		return unexpected("a name");
 	err = class_of(describe, index, &class);
-	return err ? err : rs_schema_set_name(class->schema, (uint32_t)id, text, strlen(text));
+	if (!err && json_is_true(json_object_get(json, "argument")))
+		err = rs_schema_set_span(class->schema, (uint32_t)id, text, strlen(text));
+	else if (!err)
+		err = rs_schema_set_name(class->schema, (uint32_t)id, text, strlen(text));
+	return err;
 }
 
 bool rs_describe_lost(const struct rs_describe *describe, uint32_t stream)
@@ -252,8 +256,8 @@ bool rs_describe_lost(const struct rs_describe *describe, uint32_t stream)
 	return describe->stream_class[stream]->lost;
 }
 
-/* Adds streams whose lines are missing, up to n in all: their class is unknown, until a line or
- * their packets give it. */
+/* Adds streams whose lines are missing, up to n in all. Their class is unknown until a line or a
+ * packet gives it. */
 static struct rs_error *streams_skip(struct rs_describe *describe, uint32_t n)
 {
 	static const struct rs_stream unknown = { .vcpu = RS_UNKNOWN,
@@ -353,8 +357,8 @@ static int by_file(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* Sorts the owners, and makes the rest of their streams. Owners of a stream that does not exist are
- * dropped. */
+/* Sorts the owners, and fills in the rest of their streams. Drops owners of a stream that does not
+ * exist. */
 static void owners_finish(struct rs_describe *describe)
 {
 	uint32_t n = 0;
@@ -394,7 +398,8 @@ static int by_place(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* Sorts the threads, and makes the streams of their events: numbered behind those with files. */
+/* Sorts the threads, and creates the streams of their events, numbered after the streams with
+ * files. */
 static void threads_finish(struct rs_describe *describe)
 {
 	if (describe->n_threads)
@@ -498,7 +503,7 @@ static struct rs_error *read_binary(struct rs_describe *describe, json_t *json)
 	return rs_describe_add_binary(describe, &binary);
 }
 
-/* In the order of how many lines of each kind a trace may have. */
+/* Ordered by how many lines of each kind a trace may have. */
 static const struct {
 	const char *key;
 	struct rs_error *(*read)(struct rs_describe *, json_t *);
@@ -527,7 +532,7 @@ static struct rs_error *read_line(struct rs_describe *describe, const char *text
 	json_object_foreach(json, key, value)
 	{
 		for (size_t i = 0; !err && i < sizeof(lines) / sizeof(lines[0]); i++) {
-			/* Skips what a later version adds. */
+			/* Skips lines of kinds that a later version adds. */
 			if (!strcmp(key, lines[i].key))
 				err = lines[i].read(describe, value);
 		}
@@ -536,8 +541,8 @@ static struct rs_error *read_line(struct rs_describe *describe, const char *text
 	return err;
 }
 
-/* Reads more of the file behind what is buffered: *n bytes, 0 at its end. Returns whether there was
- * memory. */
+/* Reads more of the file into the buffer: *n bytes, 0 at the end of the file. Returns false if
+ * there is no memory. */
 static bool lines_fill(struct rs_lines_reader *reader, size_t *n)
 {
 	if (reader->at) {
@@ -576,8 +581,8 @@ bool rs_describe_line(struct rs_lines_reader *reader, const char **text, size_t 
 }
 
 /*
- * Consumes the error of an invalid line, and notes the line. Returns the error if the trace cannot
- * be read without that line, or too many lines are invalid.
+ * Notes an invalid line, and frees its error. Returns the error instead if the trace cannot be read
+ * without that line, or if too many lines are invalid.
  */
 static struct rs_error *skip_line(struct rs_describe *describe, size_t number, struct rs_error *err)
 {
@@ -615,7 +620,7 @@ static struct rs_error *lines_read(struct rs_describe *describe, FILE *file, siz
 			++*number;
 			describe->check = rs_describe_check(describe->check, text, len);
 			if (text[len - 1] != '\n')
-				break; /* cut in the middle of a line: no packet needs it */
+				break; /* a partial last line: no packet needs it */
 			err = skip_line(describe, *number, read_line(describe, text, len - 1));
 		}
 	}
@@ -623,7 +628,7 @@ static struct rs_error *lines_read(struct rs_describe *describe, FILE *file, siz
 	return err;
 }
 
-/* ---- what the lines that are missing cost ---------------------------------------------------- */
+/* ---- the result of missing lines ------------------------------------------------------------- */
 
 static int open_stream(const struct rs_folder *folder, uint32_t index)
 {
@@ -633,7 +638,7 @@ static int open_stream(const struct rs_folder *folder, uint32_t index)
 	return rs_folder_open_file(folder, name, O_RDONLY);
 }
 
-/* Reads a stream's class, and its CPU if it is of one, from its first packet. */
+/* Reads a stream's class, and its CPU if it has one, from its first packet. */
 static struct rs_error *stream_recover(const struct rs_folder *folder, struct rs_describe *describe,
 				       uint32_t index)
 {
@@ -656,20 +661,20 @@ static struct rs_error *stream_recover(const struct rs_folder *folder, struct rs
 				      &stream);
 }
 
-/* Writes "stream 3, 4 and 7 more", of the n streams those that are set. */
+/* Writes " stream 3, 4 and 7 more": of n streams, those that are set. */
 static void list_streams(FILE *out, const uint8_t *set, uint32_t n)
 {
-	uint32_t said = 0;
+	uint32_t listed = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (!set[i])
 			continue;
-		if (said < LISTED_MAX)
-			fprintf(out, "%s %u", said ? "," : " stream", i);
-		said++;
+		if (listed < LISTED_MAX)
+			fprintf(out, "%s %u", listed ? "," : " stream", i);
+		listed++;
 	}
-	if (said > LISTED_MAX)
-		fprintf(out, " and %u more", said - LISTED_MAX);
+	if (listed > LISTED_MAX)
+		fprintf(out, " and %u more", listed - LISTED_MAX);
 }
 
 static void cost_write(FILE *out, const struct rs_folder *folder,
@@ -695,7 +700,7 @@ static void cost_write(FILE *out, const struct rs_folder *folder,
 	}
 }
 
-/* Reads what the files of streams without lines contain. Then writes what the bad lines cost. */
+/* Identifies streams without lines by their files. Then writes the message about the bad lines. */
 static struct rs_error *streams_recover(const struct rs_folder *folder,
 					struct rs_describe *describe)
 {
@@ -706,7 +711,7 @@ static struct rs_error *streams_recover(const struct rs_folder *folder,
 	FILE *out;
 	int fd;
 
-	/* The last ones, which no later line mentions. */
+	/* Streams after the last one that a line mentions. */
 	while (!err && any && describe->n_streams < RS_STREAMS_MAX &&
 	       (fd = open_stream(folder, describe->n_streams)) >= 0) {
 		close(fd);

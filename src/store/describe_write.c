@@ -1,124 +1,87 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes lines of a description in memory. Only the growth of the text can fail: then the line is
- * removed again. JSON as jansson writes it (RFC 8259).
+ * Formats the lines of a description in memory. Only the growth of the text can fail; the partial
+ * line is then removed.
  */
 #include "store/describe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
-#include "store/check.h"
+#include "base/json.h"
 #include "base/vector.h"
+#include "store/check.h"
 
-#define LINES_BYTES (32u << 10) /* allocated with the trace, while there is memory */
+#define LINES_BYTES (32u << 10) /* allocated when the trace is created, while there is memory */
+
+/* ---- one line ------------------------------------------------------------------------------ */
+
+static void add(void *ctx, const char *bytes, size_t len)
+{
+	struct rs_lines *lines = ctx;
+
+	if (!RS_VECTOR_RESERVE(lines->text, lines->room, lines->bytes + len))
+		lines->failed = true;
+	if (lines->failed)
+		return;
+	memcpy(lines->text + lines->bytes, bytes, len);
+	lines->bytes += len;
+}
 
 bool rs_lines_init(struct rs_lines *lines)
 {
+	struct rs_error *err;
+
 	*lines = (struct rs_lines){ .text = malloc(LINES_BYTES), .room = LINES_BYTES };
-	return lines->text != NULL;
+	err = lines->text ? rs_out_init_put(&lines->out, add) : rs_error_no_memory();
+	if (!err)
+		return true;
+	rs_error_free(err);
+	rs_lines_deinit(lines);
+	return false;
 }
 
 void rs_lines_deinit(struct rs_lines *lines)
 {
+	rs_out_deinit(&lines->out);
 	free(lines->text);
 	*lines = (struct rs_lines){ 0 };
 }
 
-/* ---- one line ------------------------------------------------------------------------------ */
-
 struct line {
 	struct rs_lines *lines;
+	struct rs_json json;
 	size_t begin;
-	bool failed;
 };
-
-static void put(struct line *l, const char *text, size_t bytes)
-{
-	struct rs_lines *lines = l->lines;
-
-	if (l->failed)
-		return;
-	if (!RS_VECTOR_RESERVE(lines->text, lines->room, lines->bytes + bytes)) {
-		l->failed = true;
-		return;
-	}
-	memcpy(lines->text + lines->bytes, text, bytes);
-	lines->bytes += bytes;
-}
-
-static void put_text(struct line *l, const char *text)
-{
-	put(l, text, strlen(text));
-}
-
-/* Adds a text as a JSON string. Names are valid UTF-8; other texts come from the system: a byte of
- * no printable sequence becomes '?', a control is escaped. */
-static void put_quoted(struct line *l, const char *string)
-{
-	size_t bytes = strlen(string), n;
-	char escape[8];
-
-	put_text(l, "\"");
-	for (; bytes; string += n, bytes -= n) {
-		n = rs_utf8_len(string, bytes);
-		if (n && *string != '"' && *string != '\\') {
-			put(l, string, n);
-			continue;
-		}
-		if (n)
-			snprintf(escape, sizeof(escape), "\\%c", *string);
-		else if ((unsigned char)*string < 0x80)
-			snprintf(escape, sizeof(escape), "\\u%04X", *string);
-		else
-			strcpy(escape, "?");
-		n = 1;
-		put_text(l, escape);
-	}
-	put_text(l, "\"");
-}
-
-static void put_number(struct line *l, int64_t number)
-{
-	char digits[24];
-
-	snprintf(digits, sizeof(digits), "%lld", (long long)number);
-	put_text(l, digits);
-}
-
-/* Adds what precedes the value of a member of the open object. */
-static void name(struct line *l, const char *key)
-{
-	if (!l->failed && l->lines->text[l->lines->bytes - 1] != '{')
-		put_text(l, ",");
-	put_text(l, "\"");
-	put_text(l, key);
-	put_text(l, "\":");
-}
 
 static void number(struct line *l, const char *key, int64_t value)
 {
-	name(l, key);
-	put_number(l, value);
+	rs_json_signed(rs_json_key(&l->json, key), value);
 }
 
 static void text(struct line *l, const char *key, const char *value)
 {
-	name(l, key);
-	if (value)
-		put_quoted(l, value);
-	else
-		put_text(l, "null");
+	rs_json_text(rs_json_key(&l->json, key), value);
+}
+
+static void flag(struct line *l, const char *key, bool value)
+{
+	rs_json_bool(rs_json_key(&l->json, key), value);
+}
+
+static void open(struct line *l, const char *key, char bracket)
+{
+	rs_json_open(rs_json_key(&l->json, key), bracket);
 }
 
 static struct line begin(struct rs_lines *lines, const char *key)
 {
-	struct line l = { .lines = lines, .begin = lines->bytes };
+	struct line l = { .lines = lines, .json.out = &lines->out, .begin = lines->bytes };
 
-	put_text(&l, "{");
-	name(&l, key);
-	put_text(&l, "{");
+	lines->out.ctx = lines;
+	lines->failed = false;
+	rs_json_open(&l.json, '{');
+	open(&l, key, '{');
 	return l;
 }
 
@@ -126,13 +89,16 @@ static bool end(struct line *l)
 {
 	struct rs_lines *lines = l->lines;
 
-	put_text(l, "}}\n");
-	if (l->failed)
+	rs_json_close(&l->json, '}');
+	rs_json_close(&l->json, '}');
+	rs_json_line_end(&l->json);
+	rs_out_write(&lines->out);
+	if (lines->failed)
 		lines->bytes = l->begin;
 	else
 		lines->check = rs_describe_check(lines->check, lines->text + l->begin,
 						 lines->bytes - l->begin);
-	return !l->failed;
+	return !lines->failed;
 }
 
 /* ---- the lines of each kind ---------------------------------------------------------------- */
@@ -161,8 +127,7 @@ static bool write_clock(struct rs_lines *lines, const struct rs_describe *descri
 	number(&l, "wall_ns", clock->wall_ns);
 	number(&l, "offset", clock->offset);
 	number(&l, "error_cycles", (int64_t)clock->error_cycles);
-	name(&l, "invariant");
-	put_text(&l, clock->invariant ? "true" : "false");
+	flag(&l, "invariant", clock->invariant);
 	text(&l, "freq_from", clock->freq_from);
 	return end(&l);
 }
@@ -175,10 +140,8 @@ static bool write_class(struct rs_lines *lines, const struct rs_describe *descri
 	number(&l, "index", class->index);
 	text(&l, "provider", rs_schema_provider(class->schema));
 	number(&l, "clock", class->clock_index);
-	if (rs_schema_is_xen(class->schema)) {
-		name(&l, "xen");
-		put_text(&l, "true");
-	}
+	if (rs_schema_is_xen(class->schema))
+		flag(&l, "xen", true);
 	return end(&l);
 }
 
@@ -280,16 +243,14 @@ static bool write_end(struct rs_lines *lines, const struct rs_describe *describe
 static void put_values(struct line *l, const struct rs_field *field)
 {
 	text(l, "enum", field->values_name);
-	name(l, "values");
-	put_text(l, "[");
+	open(l, "values", '[');
 	for (const struct rs_enum *value = field->values; value->name; value++) {
-		put_text(l, value == field->values ? "[" : ",[");
-		put_quoted(l, value->name);
-		put_text(l, ",");
-		put_number(l, (int64_t)value->value);
-		put_text(l, "]");
+		rs_json_open(&l->json, '[');
+		rs_json_text(&l->json, value->name);
+		rs_json_signed(&l->json, (int64_t)value->value);
+		rs_json_close(&l->json, ']');
 	}
-	put_text(l, "]");
+	rs_json_close(&l->json, ']');
 }
 
 static bool write_event(struct rs_lines *lines, const struct rs_class *class, uint32_t i)
@@ -304,21 +265,20 @@ static bool write_event(struct rs_lines *lines, const struct rs_class *class, ui
 	text(&l, "name", event->name);
 	text(&l, "help", event->help);
 	number(&l, "kind", event->kind);
-	name(&l, "fields");
-	put_text(&l, "[");
+	open(&l, "fields", '[');
 	for (uint16_t f = 0; f < event->n_fields; f++) {
 		const struct rs_field *field = &event->fields[f];
 
-		put_text(&l, f ? ",{" : "{");
+		rs_json_open(&l.json, '{');
 		text(&l, "name", field->name);
 		number(&l, "type", field->type);
 		number(&l, "show", field->show);
 		text(&l, "unit", field->unit);
 		if (field->values)
 			put_values(&l, field);
-		put_text(&l, "}");
+		rs_json_close(&l.json, '}');
 	}
-	put_text(&l, "]");
+	rs_json_close(&l.json, ']');
 	if (strcmp(event->provider, rs_schema_provider(class->schema)) != 0)
 		text(&l, "provider", event->provider);
 	return end(&l);
@@ -333,12 +293,15 @@ static bool write_name(struct rs_lines *lines, const struct rs_class *class, uin
 	number(&l, "class", class->index);
 	number(&l, "id", id);
 	text(&l, "text", named);
+	if (rs_schema_name_has_argument(class->schema, id))
+		flag(&l, "argument", true);
 	return end(&l);
 }
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-/* Makes lines of what was added to a class's schema since the last call; counted in the class. */
+/* Adds the lines of what was added to a class's schema since the last call, and counts them in the
+ * class. */
 static bool write_schema(struct rs_lines *lines, struct rs_class *class, bool *any)
 {
 	uint32_t events = rs_schema_count(class->schema);
@@ -397,6 +360,13 @@ bool rs_describe_write(struct rs_describe *describe, uint32_t written[RS_LINE_KI
 	*schema |= describe->metadata_stale;
 	describe->metadata_stale = false;
 	return true;
+}
+
+bool rs_describe_write_schemas(struct rs_describe *describe, struct rs_lines *lines)
+{
+	bool any = false;
+
+	return write_schemas(describe, lines, &any);
 }
 
 bool rs_describe_write_owner(struct rs_lines *lines, uint32_t stream, const struct rs_owner *owner)

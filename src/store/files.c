@@ -46,7 +46,7 @@ static bool shut_oldest(struct rs_files *files)
 	return file != NULL;
 }
 
-/* Another process may have the descriptors that the system has: ENFILE. */
+/* ENFILE: other processes may use all descriptors of the system. */
 static struct rs_error *open_file(struct rs_files *files, struct rs_file *file, const char *name,
 				  int flags)
 {
@@ -57,7 +57,7 @@ static struct rs_error *open_file(struct rs_files *files, struct rs_file *file, 
 	do {
 		file->fd = rs_folder_open_file(files->folder, name, flags);
 	} while (file->fd < 0 && (errno == EMFILE || errno == ENFILE) && shut_oldest(files));
-	if (file->fd < 0) { /* again, for the error's text */
+	if (file->fd < 0) { /* restored for the error's text */
 		err = rs_folder_fd(files->folder, name, flags, &file->fd);
 		if (err)
 			return err;

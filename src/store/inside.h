@@ -5,7 +5,7 @@
  *
  * Threads: the packet being filled belongs to its filler. A stream's file and counts belong to the
  * thread that writes its packets, or to the filler if packets do not wait (behind.h). The store's
- * lock, which the writing thread takes once a packet, covers the description, metadata, index and
+ * lock, which the writing thread takes once per packet, covers the description, metadata, index and
  * list of streams.
  */
 #ifndef RS_STORE_INSIDE_H
@@ -18,6 +18,7 @@
 #include "store/describe.h"
 #include "store/files.h"
 #include "store/keep.h"
+#include "store/state.h"
 #include "store/writer.h"
 
 #define INDEX_ENTRIES 128
@@ -29,74 +30,80 @@ struct rs_store_stream {
 	struct rs_class *class;
 	/* The filler's. */
 	struct rs_store_packet *packet; /* NULL: ended */
-	struct rs_kept_owner *owner;	/* where packets are kept; NULL: the first owner */
-	bool waiting;			/* since since_ns */
+	/* where packets are kept in memory; NULL: the first owner */
+	struct rs_kept_owner *owner;
+	bool waiting; /* since since_ns */
 	uint64_t since_ns;
-	struct rs_behind *behind; /* where finished packets wait; NULL: they do not */
-	uint32_t n_behind;	  /* of its own there, or being written; atomic */
-	/* The writing thread's. */
+	uint64_t finished;	  /* records and reported losses in finished packets */
+	struct rs_behind *behind; /* queue for finished packets; NULL: the filler writes them */
+	uint32_t n_behind;	  /* this stream's packets that wait or are being written; atomic */
+	/* Members of the writing thread. */
 	struct rs_file file;
-	bool made; /* its file is there */
-	bool gone; /* its file was deleted: what was in it is lost */
+	bool made; /* its file was created */
+	bool gone; /* its file was deleted, and its content is lost */
 	uint64_t inode;
-	uint64_t offset; /* where the next packet goes */
+	uint64_t offset; /* offset of the next packet */
 	uint64_t sequence;
-	uint64_t total_records, total_lost; /* since the start */
-	/* Records that the store lost, and that no record reports yet. */
+	uint64_t total_records, total_lost; /* since the recording began */
+	/* Lost records that no record reports yet. */
 	uint64_t unsaid, unsaid_from, unsaid_to;
 };
 
 struct rs_store {
-	struct rs_folder folder; /* or it keeps packets in memory: */
+	struct rs_folder folder; /* not used if packets are kept in memory: */
 	struct rs_keep *keep;
 	struct rs_describe describe;
 	pthread_mutex_t lock;
 	struct rs_store_stream *streams;
 	uint8_t uuid[16];
-	/* The description's lines: how many of each kind there are, those that are not on the disk
-	 * yet, where they go. */
+	/* The description's lines: the number of each kind, the lines that are not on the disk yet,
+	 * and the file. */
 	uint32_t written[RS_LINE_KINDS];
 	struct rs_lines lines;
 	uint64_t describe_done;
 	int describe_fd;
 	bool metadata_stale;
-	bool described; /* at the end: all of it */
+	bool described; /* at the close: all lines are on the disk */
 	int state_fd;
-	char *made_at;	       /* the directory's name in the file system when it was made */
-	struct rs_files files; /* the streams', and the index */
-	/* The index, and entries that are not in it yet. It ends where it could not be written. */
+	char *made_at;	       /* the directory's path when it was created */
+	struct rs_files files; /* files of the streams, and the index */
+	/* The index, and entries that are not in it yet. After a failed write it gets no more
+	 * entries. */
 	struct rs_file index;
 	struct rs_index_entry entries[INDEX_ENTRIES];
 	uint32_t n_entries;
 	uint64_t index_done;
 	bool index_ended;
-	struct rs_behind **behind; /* queues of finished packets, streams take turns */
+	/* queues of finished packets, shared by the streams in rotation */
+	struct rs_behind **behind;
 	uint32_t n_behind;
-	struct rs_error *error; /* the first of any write, for the state and close */
-	uint64_t unsaid;	/* lost before they came to a stream */
+	struct rs_error *error; /* the first error of any write, for the state and the close */
+	uint64_t unsaid;	/* records lost before they reached a stream */
+	struct rs_state_private private; /* streams whose rings die with the program */
 	struct rs_store_summary progress;
 };
 
-/* Writes what is new in the description, if anything, and then the metadata. Under the lock. */
+/* Writes the new lines of the description, if any, and then the metadata. The caller holds the
+ * lock. */
 struct rs_error *rs_store_describe_sync(struct rs_store *store);
 
-/* Makes the line of a stream's owner. Under the lock. RS_NO_MEMORY: there is none. */
+/* Adds the line of a stream's owner. The caller holds the lock. Returns RS_NO_MEMORY without it. */
 struct rs_error *rs_store_describe_owner(struct rs_store *store, uint32_t stream,
 					 const struct rs_owner *owner);
 
-/* Writes the index's entries. Under the lock. */
+/* Writes the index's entries. The caller holds the lock. */
 void rs_store_index_flush(struct rs_store *store);
 
-/* Counts the contents of a stream's deleted file as lost, and keeps an error. */
+/* Counts the content of a stream's deleted file as lost, and keeps an error. */
 struct rs_error *rs_store_stream_gone(struct rs_store_stream *stream);
 
-/* Creates the file of a stream, if it has none yet. */
+/* Creates the file of a stream, if it does not exist yet. */
 struct rs_error *rs_store_stream_make(struct rs_store_stream *stream);
 
-/* Keeps a copy of the first error. Returns err. Under the lock. */
+/* Keeps a copy of the first error. Returns err. The caller holds the lock. */
 struct rs_error *rs_store_keep_error(struct rs_store *store, struct rs_error *err);
 
-/* Writes what is left of a stream, also if it is only a loss. Errors are kept. */
+/* Writes the rest of a stream, even if that is only a loss. Keeps errors. */
 void rs_store_stream_close(struct rs_store_stream *stream);
 
 #endif

@@ -47,7 +47,7 @@ struct rs_kept_owner *rs_kept_owner_get(struct rs_kept_owner *owner)
 
 void rs_kept_owner_put(struct rs_kept_owner *owner)
 {
-	/* Pairs with the other holders' release: they have done reading it. */
+	/* Pairs with the other holders' release, after which they no longer read it. */
 	if (owner && __atomic_fetch_sub(&owner->refs, 1, __ATOMIC_ACQ_REL) == 1)
 		free(owner);
 }
@@ -60,7 +60,7 @@ static void unref(struct rs_kept_packet *packet)
 	free(packet);
 }
 
-/* Removes the oldest packet, and advances *to_ns to its end. Under the lock. */
+/* Removes the oldest packet, and advances *to_ns to its end. The caller holds the lock. */
 static void drop(struct rs_keep *keep, int64_t *to_ns)
 {
 	struct rs_kept_packet *packet = keep->oldest;
@@ -79,7 +79,8 @@ static void expire(struct rs_keep *keep, uint64_t now)
 {
 	while (keep->oldest && now - keep->oldest->at_ns > keep->limits.age_ns)
 		drop(keep, &keep->dropped_to_ns);
-	while (keep->n > 1 && keep->bytes > keep->limits.bytes) /* the newest stays */
+	/* never removes the newest packet */
+	while (keep->n > 1 && keep->bytes > keep->limits.bytes)
 		drop(keep, &keep->squeezed_out_ns);
 }
 

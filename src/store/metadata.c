@@ -12,7 +12,7 @@
 
 #define NS_PER_SEC INT64_C(1000000000)
 
-/* A quoted TSDL string; names are valid printable UTF-8. */
+/* Writes a quoted TSDL string; names are valid printable UTF-8. */
 static void quoted(FILE *file, const char *text)
 {
 	putc('"', file);
@@ -69,7 +69,8 @@ static void env(FILE *file, const struct rs_describe *describe)
 		"\ttracer_major = %d;\n\ttracer_minor = %d;\n\ttracer_patchlevel = %d;\n"
 		"\tringside_format = %d;\n",
 		version[0], version[1], version[2], RS_DESCRIBE_VERSION);
-	if (describe->hostname && *describe->hostname) { /* of a foreign file it is unknown */
+	/* unknown in traces of another host's file */
+	if (describe->hostname && *describe->hostname) {
 		fputs("\tsysname = \"Linux\";\n\thostname = ", file);
 		quoted(file, describe->hostname);
 		fputs(";\n", file);
@@ -106,9 +107,9 @@ static void env(FILE *file, const struct rs_describe *describe)
 }
 
 /*
- * The clock's zero as Unix time: seconds, and cycles below a second. A guest's counter was zero
- * its offset's cycles later (or earlier) than the host's. Where the time of day is unknown (of
- * xentrace's files, for one), times count from the counter's zero.
+ * Computes the Unix time of the clock's zero: seconds, and cycles below a second. A guest's counter
+ * reached zero `offset` cycles later (or earlier) than the host's. If the time of day is unknown,
+ * as in xentrace's files, times count from the counter's zero.
  */
 static void clock_block(FILE *file, const struct rs_clock *clock)
 {
@@ -138,7 +139,7 @@ static void clock_block(FILE *file, const struct rs_clock *clock)
 		clock->wall_ns ? "true" : "false", clock->name, clock->name);
 }
 
-/* Writes the names of a class as an enumeration. Without names the fields stay numbers. */
+/* Writes the names of a class as an enumeration. Without names, the fields remain numbers. */
 static void names(FILE *file, const struct rs_class *class)
 {
 	uint32_t n = rs_schema_name_count(class->schema);
@@ -159,7 +160,7 @@ static void names(FILE *file, const struct rs_class *class)
 
 static void stream(FILE *file, const struct rs_class *class)
 {
-	/* Readers use cpu_id as a CPU's number, so it is left out if one is unknown. */
+	/* Readers use cpu_id as a CPU's number, so the metadata omits it if one is unknown. */
 	fprintf(file,
 		"stream {\n\tid = %u;\n"
 		"\tpacket.context := struct {\n"

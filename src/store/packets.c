@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The packets of a store's streams: filled, finished, written or kept. The next packet reports what
- * was lost of them. */
+/* Fills, finishes, and writes or keeps the packets of a store's streams. The next packet reports
+ * the records lost with a packet. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ struct rs_error *rs_store_stream_gone(struct rs_store_stream *stream)
 	if (!fstat(store->folder.fd, &st) && !st.st_nlink)
 		return rs_error_create(RS_FAILED,
 				       "%s: the trace's directory was deleted while it was "
-				       "recorded: nothing of it is left",
+				       "recorded: its content is lost",
 				       store->folder.path);
 	return rs_error_create(RS_FAILED,
 			       "%s/stream_%u was deleted or replaced while it was recorded: its "
@@ -70,8 +70,8 @@ struct rs_error *rs_store_stream_make(struct rs_store_stream *stream)
 	return err;
 }
 
-/* Writes a packet whole or not at all: a partial one must not stay in front of the next. If it
- * does, the reader finds and reports it. */
+/* Writes a packet whole or not at all: a partial packet must not precede the next one. If it cannot
+ * be removed, the reader finds and reports it. */
 static struct rs_error *write_all(struct rs_store_stream *stream, const uint8_t *from,
 				  uint32_t bytes)
 {
@@ -95,7 +95,7 @@ static struct rs_error *write_all(struct rs_store_stream *stream, const uint8_t 
 	return err;
 }
 
-/* Keeps a packet in memory, instead of a write. */
+/* Keeps a packet in memory instead of writing it. */
 static struct rs_error *keep_packet(const struct rs_store_stream *stream,
 				    const struct rs_drained *what, const uint8_t *content)
 {
@@ -130,7 +130,8 @@ static void head_put(const struct rs_store_stream *stream, const struct rs_drain
 	memcpy(content - sizeof(head), &head, sizeof(head));
 }
 
-/* Puts the loss of earlier packets before a packet's content; *what becomes both. */
+/* Puts a record of the loss of earlier packets before a packet's content. Updates *what to cover
+ * both. */
 static uint8_t *unsaid_put(const struct rs_store_stream *stream, struct rs_drained *what,
 			   uint8_t *content)
 {
@@ -153,7 +154,8 @@ static uint8_t *unsaid_put(const struct rs_store_stream *stream, struct rs_drain
 	return content;
 }
 
-/* After a failed write counts the packet's records as lost, and its losses as not reported. */
+/* After a failed write, counts the packet's records as lost, and the losses that it reports as not
+ * reported. */
 static void packet_lost(struct rs_store_stream *stream, const struct rs_drained *what)
 {
 	if (!stream->unsaid)
@@ -181,8 +183,9 @@ static void packet_report(struct rs_store *store, const struct rs_index_entry *e
 	pthread_mutex_unlock(&store->lock);
 }
 
-/* Writes an empty packet for a stream that lost records before its first packet. Readers of CTF
- * compute losses from the difference of two packets' counts, so they would miss these. */
+/* Writes an empty packet for a stream that lost records before its first packet. CTF readers
+ * compute losses from the difference between two packets' counts, so they would otherwise miss
+ * these. */
 static struct rs_error *base_write(struct rs_store_stream *stream, const struct rs_drained *first)
 {
 	uint8_t head[sizeof(struct rs_packet_head)];
@@ -202,7 +205,7 @@ static struct rs_error *base_write(struct rs_store_stream *stream, const struct 
 	return err;
 }
 
-/* Writes the records behind a packet's front, which holds the pending loss and the head. */
+/* Writes a packet's records, after the pending loss and the head in its front. */
 static struct rs_error *packet_write(struct rs_store_stream *stream,
 				     const struct rs_drained *records, uint8_t *content)
 {
@@ -213,7 +216,7 @@ static struct rs_error *packet_write(struct rs_store_stream *stream,
 	struct rs_error *err;
 
 	stream->total_lost += records->lost;
-	if (stream->unsaid) /* its count went into total_lost when it was lost */
+	if (stream->unsaid) /* its count was added to total_lost when the loss happened */
 		content = unsaid_put(stream, &what, content);
 	pthread_mutex_lock(&store->lock);
 	err = rs_store_describe_sync(store);
@@ -247,14 +250,15 @@ static struct rs_error *packet_write(struct rs_store_stream *stream,
 	return err;
 }
 
-/* Writes a packet that has waited. */
+/* Writes a packet from the queue. */
 static void write_behind(struct rs_store_packet *packet)
 {
 	struct rs_store_stream *stream = packet->stream;
 
-	if (packet->what.bytes) /* errors are kept by rs_store_keep_error() */
+	if (packet->what.bytes) /* rs_store_keep_error() keeps errors */
 		rs_error_free(packet_write(stream, &packet->what, packet->content));
-	__atomic_fetch_sub(&stream->n_behind, 1, __ATOMIC_RELAXED);
+	/* Pairs with the acquire in rs_store_is_behind(). */
+	__atomic_fetch_sub(&stream->n_behind, 1, __ATOMIC_RELEASE);
 }
 
 struct rs_error *rs_store_set_behind(struct rs_store *store, uint32_t queues, uint64_t bytes,
@@ -298,6 +302,7 @@ static struct rs_error *packet_finish(struct rs_store_stream *stream)
 	struct rs_error *err = NULL;
 
 	stream->waiting = false;
+	stream->finished += packet->what.records + packet->what.lost;
 	if (stream->behind) {
 		__atomic_fetch_add(&stream->n_behind, 1, __ATOMIC_RELAXED);
 		stream->packet = rs_behind_swap(stream->behind, packet);
@@ -308,8 +313,8 @@ static struct rs_error *packet_finish(struct rs_store_stream *stream)
 	return err;
 }
 
-/* Returns the room of a packet that is kept in memory: less than a whole one's, since the oldest
- * packet is dropped whole. It may begin with a loss. */
+/* Returns the room in a packet. A packet that is kept in memory has less, since the oldest packet
+ * is dropped whole, and it may begin with a loss. */
 static uint32_t content_bytes(const struct rs_store_stream *stream)
 {
 	const struct rs_keep *keep = stream->store->keep;
@@ -359,10 +364,39 @@ struct rs_error *rs_store_flush(struct rs_store_stream *stream, uint64_t now_ns,
 	}
 	if (age_ns && now_ns - stream->since_ns < age_ns)
 		return NULL;
-	/* Behind a packet of its own it would not be written sooner, and use a full one's place. */
+	/* Behind an earlier packet of this stream, it would be written no sooner, and would take
+	 * the place of a full packet in the queue. */
 	if (age_ns && __atomic_load_n(&stream->n_behind, __ATOMIC_RELAXED))
 		return NULL;
 	return packet_finish(stream);
+}
+
+uint64_t rs_store_finished(const struct rs_store_stream *stream)
+{
+	return stream->finished;
+}
+
+bool rs_store_is_behind(const struct rs_store_stream *stream)
+{
+	/* Pairs with the release in write_behind(). */
+	return __atomic_load_n(&stream->n_behind, __ATOMIC_ACQUIRE) > 0;
+}
+
+void rs_store_sync(struct rs_store *store)
+{
+	pthread_mutex_lock(&store->lock);
+	rs_error_free(rs_store_keep_error(store, rs_store_describe_sync(store)));
+	pthread_mutex_unlock(&store->lock);
+}
+
+const uint8_t *rs_store_uuid(const struct rs_store *store)
+{
+	return store->keep ? NULL : store->uuid;
+}
+
+uint32_t rs_store_stream_index(const struct rs_store_stream *stream)
+{
+	return stream->identity->index;
 }
 
 void rs_store_progress(struct rs_store *store, struct rs_store_summary *summary)
@@ -381,6 +415,7 @@ struct rs_error *rs_store_end_stream(struct rs_store_stream *stream)
 	if (!packet)
 		return NULL;
 	if (stream->behind) {
+		stream->finished += packet->what.records + packet->what.lost;
 		__atomic_fetch_add(&stream->n_behind, 1, __ATOMIC_RELAXED);
 		rs_behind_end(stream->behind, packet);
 	} else {
@@ -419,7 +454,7 @@ struct rs_error *rs_store_resume_stream(struct rs_store_stream *stream,
 	return NULL;
 }
 
-/* Checks that the stream's name still leads to its file. */
+/* Checks that the stream's name still refers to its file. */
 static void check_file(struct rs_store_stream *stream)
 {
 	struct rs_store *store = stream->store;

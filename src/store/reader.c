@@ -13,7 +13,7 @@
 
 #include "store/check.h"
 
-#define FILES_MAX 256 /* of streams that are open at once */
+#define FILES_MAX 256 /* limit of open files of streams */
 
 /* ---- the directory ------------------------------------------------------------------------ */
 
@@ -23,9 +23,23 @@ static const struct {
 } ends[] = {
 	{ "closed", RS_TRACE_CLOSED },
 	{ "cut", RS_TRACE_CUT },
-	{ "recording", RS_TRACE_CUT }, /* unless its lock is held */
+	{ "recording", RS_TRACE_CUT }, /* unless the recorder holds its lock */
 	{ "repaired", RS_TRACE_REPAIRED },
 };
+
+static void read_private(const json_t *object, struct rs_state_private *private)
+{
+	const json_t *streams = json_object_get(object, "streams");
+	json_int_t n = json_integer_value(json_object_get(object, "n"));
+	const char *why = json_string_value(json_object_get(object, "why"));
+
+	if (n <= 0 || n > RS_STREAMS_MAX || !why || json_array_size(streams) > (size_t)n)
+		return;
+	private->n = (uint32_t)n;
+	snprintf(private->why, sizeof(private->why), "%s", why);
+	for (uint32_t i = 0; i < RS_STATE_PRIVATE_MAX; i++)
+	private->stream[i] = (uint32_t)json_integer_value(json_array_get(streams, i));
+}
 
 static void read_state(struct rs_trace *trace, int fd)
 {
@@ -44,6 +58,7 @@ static void read_state(struct rs_trace *trace, int fd)
 	if (error)
 		trace->end_error = strdup(error);
 	trace->unsaid = unsaid > 0 ? (uint64_t)unsaid : 0;
+	read_private(json_object_get(state, "private"), &trace->private);
 	trace->check_known = check != NULL;
 	trace->check = check ? strtoull(check, NULL, 16) : 0;
 	json_decref(state);
@@ -83,7 +98,7 @@ struct rs_error *rs_trace_open(const char *directory, struct rs_trace **out)
 	if (!err && (trace->folder.inside < 0 ||
 		     fstatat(trace->folder.inside, "describe", &st, AT_SYMLINK_NOFOLLOW)))
 		err = rs_error_create(RS_USAGE,
-				      "%s is no trace of Ringside's: it has no ringside/describe",
+				      "%s is not a Ringside trace: it has no ringside/describe",
 				      directory);
 	else if (!err)
 		err = rs_describe_read(&trace->folder, &trace->describe);
@@ -173,7 +188,7 @@ const struct rs_stream *rs_trace_stream(const struct rs_trace *trace, uint32_t i
 
 /* ---- packets ------------------------------------------------------------------------------ */
 
-/* The stream's file, open until packets_put(). */
+/* Opens the stream's file until packets_put(). */
 static struct rs_error *packets_get(struct rs_packets *p, int *fd)
 {
 	char name[32];
@@ -187,7 +202,8 @@ static void packets_put(struct rs_packets *p)
 	rs_files_put(&p->trace->files, &p->file);
 }
 
-/* A stream's line comes before its file: a recorder that was killed in between wrote no packet. */
+/* A stream's line is written before its file is created. A recorder that was killed in between
+ * wrote no packet. */
 static bool is_not_made(const struct rs_trace *trace, const char *path)
 {
 	struct stat st;
@@ -270,7 +286,8 @@ static struct rs_error *read_at(struct rs_packets *p, uint64_t offset, void *to,
 			err = rs_error_errno(errno, "%s, offset 0x%llx", p->path,
 					     (unsigned long long)(offset + done));
 		else if (!n)
-			err = rs_error_create(RS_DAMAGED, "%s: it became shorter while read",
+			err = rs_error_create(RS_DAMAGED,
+					      "%s: the file became shorter while it was read",
 					      p->path);
 		else
 			done += (uint64_t)n;
@@ -352,21 +369,21 @@ struct rs_error *rs_packets_check_end(const struct rs_packets *p)
 	enum rs_trace_end end = p->trace->end;
 
 	if (end != RS_TRACE_CLOSED && end != RS_TRACE_REPAIRED)
-		return NULL; /* the end is reported for the whole trace */
+		return NULL; /* the end of the trace is reported once, for the whole trace */
 	if (!p->end->known)
 		return rs_error_create(RS_DAMAGED,
-				       "%s/ringside/describe: it is cut: the end of stream %u is "
-				       "not in it",
+				       "%s/ringside/describe: it was cut: the end of stream %u is "
+				       "missing",
 				       p->trace->folder.path, p->stream->index);
 	if (p->end->bytes != p->size)
-		return rs_error_create(RS_DAMAGED, "%s: it has %llu bytes, and %llu were written",
-				       p->path, (unsigned long long)p->size,
-				       (unsigned long long)p->end->bytes);
+		return rs_error_create(
+			RS_DAMAGED, "%s: the file has %llu bytes, but %llu were written", p->path,
+			(unsigned long long)p->size, (unsigned long long)p->end->bytes);
 	return NULL;
 }
 
-/* Returns whether the last packet to be skipped is where the index says, and ends before the stamp:
- * then all packets before it do. */
+/* Returns whether the last packet to skip is where the index says, and ends before the stamp. If
+ * so, all packets before it end before the stamp, too. */
 static bool seek_confirmed(struct rs_packets *p, const struct rs_index_entry *entry,
 			   uint64_t number, uint64_t stamp)
 {
@@ -391,13 +408,13 @@ void rs_packets_seek(struct rs_packets *p, uint64_t stamp)
 	struct rs_error *err =
 		rs_folder_file(&p->trace->folder, "ringside/index", O_RDONLY, "r", &file);
 
-	if (err) { /* the index is a hint */
+	if (err) { /* the index is only a hint */
 		rs_error_free(err);
 		return;
 	}
 	/*
-	 * Entries of a stream must follow its packets without a gap, or the index is ignored. An
-	 * entry of no packet, such as zeros, ends it: a hole of 50 GB is not read.
+	 * The index is ignored unless a stream's entries cover its packets without a gap. An entry
+	 * without a packet, such as zeros, ends the index, so that a hole of 50 GB is not read.
 	 */
 	while (fread(&entry, sizeof(entry), 1, file) == 1 &&
 	       entry.bytes >= sizeof(struct rs_packet_head)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads a trace directory, packet by packet. The packets' own headers are authoritative; the index
- * only helps to skip. Everything is checked: a trace may be damaged, cut, or hostile.
+ * only helps to skip. The reader checks everything, because a trace may be damaged, cut, or
+ * hostile.
  */
 #ifndef RS_STORE_READER_H
 #define RS_STORE_READER_H
@@ -9,27 +10,29 @@
 #include "event/layout.h"
 #include "store/describe.h"
 #include "store/files.h"
+#include "store/state.h"
 
 struct rs_trace {
 	struct rs_folder folder;
 	struct rs_files files; /* the streams' */
 	struct rs_describe describe;
 	enum rs_trace_end end;
-	char *end_error; /* why it was cut, or NULL */
+	char *end_error; /* reason why the trace was cut, or NULL */
 	uint64_t unsaid; /* records lost at the end that belong to no stream */
-	/* The description's check, as it was when the trace was closed. */
+	struct rs_state_private private; /* streams whose rings died with the program */
+	/* The check of the description when the trace was closed. */
 	bool check_known;
 	uint64_t check;
 };
 
-/* One packet in memory, its header checked. */
+/* A packet in memory, whose header was checked. */
 struct rs_packet {
 	struct rs_packet_head head;
-	uint64_t offset;   /* in the file */
+	uint64_t offset;   /* offset in the file */
 	const uint8_t *at; /* content */
-	uint32_t bytes;	   /* of content in the file */
-	bool cut;	   /* the file ends before the packet does */
-	bool mismatch;	   /* the content is not what was written */
+	uint32_t bytes;	   /* bytes of content in the file */
+	bool cut;	   /* the file ends before the packet's end */
+	bool mismatch;	   /* the content differs from its check */
 };
 
 struct rs_packets {
@@ -46,23 +49,23 @@ struct rs_packets {
 	size_t room;
 };
 
-/* *packets must not move in memory until it is closed. After a failure there is nothing to
+/* *`packets` must not move in memory until it is closed. After a failure, there is nothing to
  * close. */
 struct rs_error *rs_packets_open(struct rs_trace *trace, uint32_t stream,
 				 struct rs_packets *packets);
 void rs_packets_close(struct rs_packets *packets);
 
-/* Ends the reading: frees the descriptor, and the memory of the last packet. */
+/* Ends reading: frees the descriptor, and the memory of the last packet. */
 void rs_packets_rest(struct rs_packets *packets);
 
 /*
- * Reads the next packet; *more is false at the end. RS_DAMAGED: the packet's header is invalid, and
- * no packet behind it can be found.
+ * Reads the next packet; *more is false at the end. Returns RS_DAMAGED if the packet's header is
+ * invalid; no packet behind it can be found then.
  */
 struct rs_error *rs_packets_next(struct rs_packets *packets, struct rs_packet *packet, bool *more);
 
-/* Checks after the last packet that the file is as the recorder closed it. RS_DAMAGED: it is
- * shorter or longer, or the description lacks its length. */
+/* Checks, after the last packet, that the file has the length that it had when the recorder closed
+ * it. Returns RS_DAMAGED if not, or if the description lacks its length. */
 struct rs_error *rs_packets_check_end(const struct rs_packets *packets);
 
 /* Seeks to the first packet that ends at or after stamp, by the index; without a usable index, to

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,26 +11,30 @@
 
 #include "store/check.h"
 #include "store/reader.h"
+#include "store/rest.h"
+#include "store/state.h"
 
-/* One stream on its way from the old file to the new. */
+/* State of the repair of one stream: from its old file to the new one. */
 struct mend {
 	struct rs_packets packets;
 	struct rs_layouts layouts;
 	uint64_t last_tsc;
-	FILE *file, *index; /* NULL: only looking */
+	FILE *file, *index; /* NULL: only checks, writes nothing */
 	uint64_t offset, sequence, records, discarded_more;
-	uint64_t reported, lost;    /* in the file's loss records; in all, up to here */
-	uint64_t pending;	    /* records of invalid packets, not reported yet */
-	struct rs_packet_head head; /* of a packet that is made here */
-	struct rs_stream_end end;   /* what the recorder said of the stream */
+	/* reported by the file's loss records; lost in all; both up to here */
+	uint64_t reported, lost;
+	uint64_t pending;	    /* records of invalid packets, to be reported */
+	struct rs_packet_head head; /* header of a new packet */
+	struct rs_stream_end end;   /* the stream's end as the recorder wrote it */
 	struct rs_repair_result *result;
+	const struct rs_rests *rests; /* NULL: no rings survived */
 	enum rs_lost_why why;
-	bool storage; /* the recorder could not write all */
+	bool storage; /* the recorder could not write all records */
 	bool changed;
 };
 
-/* Returns how many bytes of a packet's content are records in order, how many records these are,
- * and how many losses they report. */
+/* Returns how many bytes of a packet's content are records in order, and sets the number of these
+ * records and of the losses that they report. */
 static uint32_t valid_bytes(struct mend *m, const struct rs_packet *packet, uint32_t *records,
 			    uint64_t *reported, uint64_t *last, uint32_t *padding)
 {
@@ -91,7 +93,8 @@ static void put_one(struct mend *m, struct rs_packet_head head, const void *cont
 	m->records += head.records;
 }
 
-/* Writes a packet; before a first one with losses also an empty one, as packets.c does. */
+/* Writes a packet. If losses precede the first packet, writes an empty packet before it, as
+ * packets.c does. */
 static void put(struct mend *m, struct rs_packet_head head, const void *content, uint32_t bytes,
 		uint32_t padding)
 {
@@ -107,7 +110,7 @@ static void put(struct mend *m, struct rs_packet_head head, const void *content,
 	put_one(m, head, content, bytes, padding);
 }
 
-/* Writes the loss of invalid packets as a packet of its own that ends at stamp. */
+/* Writes the loss of invalid packets as a separate packet that ends at stamp. */
 static void put_loss(struct mend *m, uint64_t stamp)
 {
 	struct rs_slot slots[RS_LOST_SLOTS];
@@ -135,15 +138,22 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 	uint32_t records, bytes, padding = 0;
 	uint64_t reported, last;
 
-	if (head.records > most) /* then its check is wrong, too */
+	if (head.records > most) /* then its check is also wrong */
 		head.records = (uint32_t)most;
+	if (packet->cut &&
+	    rs_rests_have(m->rests, m->packets.stream->index, m->records + m->lost)) {
+		m->changed = true;
+		m->result->bytes_dropped += packet->bytes;
+		return;
+	}
 	if (packet->mismatch) {
 		m->changed = true;
 		m->result->bytes_dropped += packet->bytes;
 		m->pending += head.records;
 		return;
 	}
-	if (!packet->bytes && !packet->cut && !m->sequence) { /* an empty first one: packets.c */
+	/* skips the empty first packet of packets.c */
+	if (!packet->bytes && !packet->cut && !m->sequence) {
 		put(m, head, packet->at, 0, 0);
 		return;
 	}
@@ -154,7 +164,7 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 	if (bytes && bytes == packet->bytes && !packet->cut) {
 		uint64_t first = ((const struct rs_slot *)(const void *)packet->at)->tsc;
 
-		/* A header with a valid check may still not match its records. */
+		/* A valid check does not prove that the header matches its records. */
 		m->changed |=
 			head.ts_begin != first || head.ts_end != last || head.records != records;
 		head.ts_begin = first;
@@ -178,7 +188,8 @@ static void mend_packet(struct mend *m, const struct rs_packet *packet)
 	put(m, head, packet->at, bytes, padding);
 }
 
-/* If the recorder wrote how many records there were, counts those neither kept nor reported. */
+/* If the description has the stream's number of records, counts those neither kept nor reported as
+ * lost. */
 static void pend_missing(struct mend *m)
 {
 	uint64_t emitted = m->end.records + m->end.lost;
@@ -204,16 +215,54 @@ static struct rs_packet_head head_of(const struct rs_trace *trace, uint32_t inde
 		.stream_index = index,
 		.cpu_id = stream->cpu < 0 ? RS_PACKET_CPU_UNKNOWN : (uint32_t)stream->cpu,
 	};
-	const char *hex = trace->describe.uuid;
 
-	for (size_t i = 0; i < sizeof(head.uuid) && *hex; i++, hex += 2) {
-		char byte[3];
-
-		hex += *hex == '-';
-		snprintf(byte, sizeof(byte), "%.2s", hex);
-		head.uuid[i] = (uint8_t)strtoul(byte, NULL, 16);
-	}
+	rs_describe_uuid(&trace->describe, head.uuid);
 	return head;
+}
+
+/* Writes the rest of one ring as packets. */
+static void rest_put(struct mend *m, struct rs_rest *rest)
+{
+	struct rs_drained got;
+
+	while (rs_rest_next(rest, &got)) {
+		struct rs_packet_head head = m->head;
+
+		if (rest->missing) {
+			m->pending = rest->missing;
+			m->why = RS_LOST_STORAGE;
+			rest->missing = 0;
+			put_loss(m, got.first_tsc);
+		}
+		head.ts_begin = got.first_tsc;
+		head.ts_end = got.last_tsc;
+		head.records = 0;
+		if (!m->sequence && got.lost) /* as packets.c does */
+			put_one(m, head, rest->content, 0, 0);
+		head.events_discarded = m->head.events_discarded += got.lost;
+		head.records = got.records;
+		m->reported += got.lost;
+		m->changed = true;
+		m->result->recovered += got.records;
+		put(m, head, rest->content, got.bytes, got.padding);
+	}
+}
+
+/* Writes the records that are in the rings of the stream's threads but not in its packets. */
+static struct rs_error *rests_put(struct mend *m)
+{
+	struct rs_error *err = NULL;
+	struct rs_rest *rest = NULL;
+	uint32_t at = 0;
+
+	do {
+		err = rs_rest_begin(m->rests, m->packets.stream->index, &at, m->records + m->lost,
+				    m->last_tsc, &rest);
+		if (err || !rest)
+			return err;
+		rest_put(m, rest);
+		rs_rest_free(rest);
+	} while (true);
 }
 
 static struct rs_error *mend_all(struct mend *m)
@@ -240,13 +289,15 @@ static struct rs_error *mend_all(struct mend *m)
 	if (!err) {
 		pend_missing(m);
 		put_loss(m, m->last_tsc ? m->last_tsc : rs_stamp_begin(m->packets.stream->clock));
+		err = rests_put(m);
 	}
 	return err;
 }
 
-/* Reads a stream once, from its beginning. *changed: the stream needs repair. */
-static struct rs_error *pass(struct rs_trace *trace, uint32_t index, FILE *file, FILE *index_file,
-			     struct rs_repair_result *result, bool *changed)
+/* Reads a stream once, from its beginning. Sets *changed if the stream needs repair. */
+static struct rs_error *pass(struct rs_trace *trace, const struct rs_rests *rests, uint32_t index,
+			     FILE *file, FILE *index_file, struct rs_repair_result *result,
+			     bool *changed)
 {
 	struct mend m = { .file = file,
 			  .index = index_file,
@@ -254,6 +305,7 @@ static struct rs_error *pass(struct rs_trace *trace, uint32_t index, FILE *file,
 			  .end = *trace->describe.stream_end[index],
 			  .why = RS_LOST_DAMAGED,
 			  .storage = trace->unsaid > 0,
+			  .rests = rests,
 			  .result = result };
 	struct rs_error *err = rs_packets_open(trace, index, &m.packets);
 
@@ -273,7 +325,7 @@ static struct rs_error *pass(struct rs_trace *trace, uint32_t index, FILE *file,
 	return err;
 }
 
-/* A file that is made in memory first. */
+/* The new content of a file, composed in memory first. */
 struct rs_text {
 	char *at;
 	size_t bytes;
@@ -286,7 +338,7 @@ static void write_text(FILE *file, const void *ctx)
 	fwrite(text->at, 1, text->bytes, file);
 }
 
-/* Returns whether a file has these bytes, and no more. */
+/* Returns whether a file has exactly these bytes. */
 static bool is_in_place(const struct rs_folder *folder, const char *name,
 			const struct rs_text *text)
 {
@@ -306,7 +358,7 @@ static bool is_in_place(const struct rs_folder *folder, const char *name,
 	return !n && done == text->bytes;
 }
 
-/* Replaces a file, unless that changes nothing: there may be no room on the disk. */
+/* Replaces a file, unless its content is the same: the disk may be full. */
 static struct rs_error *put_in_place(const struct rs_folder *folder, const char *name,
 				     const struct rs_text *text)
 {
@@ -315,8 +367,9 @@ static struct rs_error *put_in_place(const struct rs_folder *folder, const char 
 	return rs_folder_replace(folder, name, RS_STORE_NEW, write_text, text);
 }
 
-/* Writes a stream again beside the old one, and replaces the old one by it. */
-static struct rs_error *write_anew(struct rs_trace *trace, uint32_t index, FILE *index_file,
+/* Writes the repaired stream to a new file, which then replaces the old one. */
+static struct rs_error *write_anew(struct rs_trace *trace, const struct rs_rests *rests,
+				   uint32_t index, FILE *index_file,
 				   struct rs_repair_result *result)
 {
 	struct rs_error *err;
@@ -328,7 +381,7 @@ static struct rs_error *write_anew(struct rs_trace *trace, uint32_t index, FILE 
 	err = rs_folder_new(&trace->folder, RS_STORE_NEW, &file);
 	if (err)
 		return err;
-	err = pass(trace, index, file, index_file, result, &changed);
+	err = pass(trace, rests, index, file, index_file, result, &changed);
 	bad = ferror(file);
 	bad |= fclose(file) != 0;
 	if (!err && bad)
@@ -356,8 +409,9 @@ static struct rs_error *make_if_gone(const struct rs_trace *trace, uint32_t inde
 		       : rs_error_errno(errno, "%s/%s", trace->folder.path, name);
 }
 
-/* Repairs a stream. One that is whole stays as it is, and only gets its entries in the index. */
-static struct rs_error *mend_stream(struct rs_trace *trace, uint32_t index, FILE *index_file,
+/* Repairs a stream. Does not change an intact stream, but adds its entries to the index. */
+static struct rs_error *mend_stream(struct rs_trace *trace, const struct rs_rests *rests,
+				    uint32_t index, FILE *index_file,
 				    struct rs_repair_result *result)
 {
 	struct rs_repair_result look = { 0 };
@@ -366,13 +420,13 @@ static struct rs_error *mend_stream(struct rs_trace *trace, uint32_t index, FILE
 
 	err = make_if_gone(trace, index, &made);
 	if (!err)
-		err = pass(trace, index, NULL, NULL, &look, &changed);
+		err = pass(trace, rests, index, NULL, NULL, &look, &changed);
 	if (err)
 		return err;
 	result->streams_changed += changed || made;
 	if (changed)
-		return write_anew(trace, index, index_file, result);
-	return pass(trace, index, NULL, index_file, result, &changed);
+		return write_anew(trace, rests, index, index_file, result);
+	return pass(trace, rests, index, NULL, index_file, result, &changed);
 }
 
 /* Returns the streams' ends as the recorder or the last repair wrote them, or NULL. */
@@ -398,8 +452,8 @@ static bool ends_changed(const struct rs_trace *trace, const struct rs_stream_en
 	return false;
 }
 
-/* Copies the old description's valid lines, without a partial last line, as a killed recorder
- * leaves it. */
+/* Copies the old description's valid lines, without the partial last line that a killed recorder
+ * may leave. */
 static bool copy_lines(const struct rs_trace *trace, FILE *file)
 {
 	const struct rs_bad_lines *bad = &trace->describe.bad;
@@ -429,16 +483,18 @@ static bool copy_lines(const struct rs_trace *trace, FILE *file)
 	return good;
 }
 
-/* Makes a description with the streams' present ends, and without invalid lines. */
-static struct rs_error *write_describe(const struct rs_trace *trace)
+/* Composes a description with the streams' present ends, and without invalid lines. */
+static struct rs_error *write_describe(struct rs_trace *trace, const struct rs_rests *rests)
 {
-	const struct rs_describe *describe = &trace->describe;
+	struct rs_describe *describe = &trace->describe;
 	struct rs_text text = { 0 };
 	FILE *file = open_memstream(&text.at, &text.bytes);
 	struct rs_lines lines = { 0 };
 	struct rs_error *err;
 	bool good = file && copy_lines(trace, file) && rs_lines_init(&lines);
 
+	if (good && rests)
+		good = rs_describe_write_schemas(describe, &lines);
 	for (uint32_t i = 0; good && i < describe->n_streams; i++) {
 		if (describe->bad.mended[i])
 			good = rs_describe_write_stream(describe, &lines, i);
@@ -475,7 +531,8 @@ static struct rs_error *put_metadata(const struct rs_trace *trace)
 	FILE *file = open_memstream(&text.at, &text.bytes);
 	struct rs_error *err = NULL;
 
-	/* The recorder's metadata has more than a description with missing lines gives. */
+	/* The recorder's metadata is more complete than metadata of a description with missing
+	 * lines. */
 	if (trace->describe.bad.n && !faccessat(trace->folder.fd, "metadata", R_OK, 0)) {
 		if (file)
 			fclose(file);
@@ -492,31 +549,39 @@ static struct rs_error *put_metadata(const struct rs_trace *trace)
 	return err;
 }
 
-static void write_state(FILE *file, const void *ctx)
+static void write_block(FILE *file, const void *block)
 {
-	const struct rs_trace *trace = ctx;
-	json_t *state = json_pack("{s:s}", "state", "repaired");
-	char check[20];
-
-	snprintf(check, sizeof(check), "%016" PRIx64, trace->check);
-	json_object_set_new(state, "describe", json_string(check));
-	/* Losses that belong to no stream stay recorded here. */
-	if (trace->unsaid)
-		json_object_set_new(state, "unsaid", json_integer((json_int_t)trace->unsaid));
-	if (trace->unsaid && trace->end_error)
-		json_object_set_new(state, "error", json_string(trace->end_error));
-	json_dumpf(state, file, JSON_INDENT(1));
-	fprintf(file, "%*s\n", RS_STATE_BYTES / 2, "");
-	json_decref(state);
+	fwrite(block, 1, RS_STATE_BYTES, file);
 }
 
-/* Replaces the index. It is only a hint: if it cannot be replaced, it is removed. */
+static struct rs_error *put_state(const struct rs_trace *trace)
+{
+	struct rs_state state = { .word = "repaired",
+				  .check = &trace->check,
+				  .private = &trace->private };
+	char block[RS_STATE_BYTES];
+	struct rs_out out;
+	struct rs_error *err = rs_out_init_put(&out, NULL);
+
+	if (err)
+		return err;
+	if (trace->unsaid) { /* losses that belong to no stream are recorded only in the state */
+		state.unsaid = trace->unsaid;
+		state.error = trace->end_error;
+	}
+	rs_state_format(&state, &out, block);
+	rs_out_deinit(&out);
+	return rs_folder_replace(&trace->folder, "ringside/state", RS_STORE_NEW, write_block,
+				 block);
+}
+
+/* Replaces the index. If that fails, removes it, since it is only a hint. */
 static void put_index(const struct rs_trace *trace, const struct rs_text *text, bool changed)
 {
 	struct stat st;
 	struct rs_error *err;
 
-	/* The old one may list the same packets in the order in which they were written. */
+	/* The old index may list the same packets in another order, that of their writing. */
 	if (!changed && !fstatat(trace->folder.inside, "index", &st, AT_SYMLINK_NOFOLLOW) &&
 	    S_ISREG(st.st_mode) && (uint64_t)st.st_size == text->bytes)
 		return;
@@ -527,7 +592,8 @@ static void put_index(const struct rs_trace *trace, const struct rs_text *text, 
 }
 
 /* Repairs each stream, and writes the index. */
-static struct rs_error *mend_streams(struct rs_trace *trace, struct rs_repair_result *result)
+static struct rs_error *mend_streams(struct rs_trace *trace, const struct rs_rests *rests,
+				     struct rs_repair_result *result)
 {
 	struct rs_text text = { 0 };
 	FILE *index = open_memstream(&text.at, &text.bytes);
@@ -537,7 +603,7 @@ static struct rs_error *mend_streams(struct rs_trace *trace, struct rs_repair_re
 		if (rs_describe_lost(&trace->describe, i))
 			result->streams_unread++;
 		else
-			err = mend_stream(trace, i, index, result);
+			err = mend_stream(trace, rests, i, index, result);
 	}
 	if (index && fclose(index) && !err)
 		err = rs_error_no_memory();
@@ -547,28 +613,26 @@ static struct rs_error *mend_streams(struct rs_trace *trace, struct rs_repair_re
 	return err;
 }
 
-/* Changes the trace's own files, once the streams are repaired. */
-static struct rs_error *mend_files(struct rs_trace *trace, bool ends_change,
-				   struct rs_repair_result *result)
+/* Replaces the trace's own files, after the streams are repaired. */
+static struct rs_error *mend_files(struct rs_trace *trace, const struct rs_rests *rests,
+				   bool ends_change, struct rs_repair_result *result)
 {
 	bool whole = trace->end == RS_TRACE_CLOSED || trace->end == RS_TRACE_REPAIRED;
 	struct rs_error *err = NULL;
 
 	result->lines_dropped = trace->describe.bad.n;
 	result->description_damaged = trace->check_known && trace->check != trace->describe.check;
-	if (ends_change || trace->describe.bad.cost)
-		err = write_describe(trace);
+	if (ends_change || trace->describe.bad.cost || result->recovered)
+		err = write_describe(trace, rests);
 	else if (whole && !result->streams_changed && !result->missing)
 		return put_metadata(trace);
 	if (!err && !result->description_damaged)
 		err = check_anew(trace);
-	/* The streams report it now. */
+	/* the streams report this loss now */
 	trace->unsaid -= trace->unsaid < result->missing ? trace->unsaid : result->missing;
 	if (!err)
 		err = put_metadata(trace);
-	return err ? err
-		   : rs_folder_replace(&trace->folder, "ringside/state", RS_STORE_NEW, write_state,
-				       trace);
+	return err ? err : put_state(trace);
 }
 
 struct rs_error *rs_trace_repair(const char *directory, struct rs_repair_result *out)
@@ -576,7 +640,8 @@ struct rs_error *rs_trace_repair(const char *directory, struct rs_repair_result 
 	struct rs_repair_result result = { 0 };
 	struct rs_trace *trace;
 	struct rs_error *err = rs_trace_open(directory, &trace);
-	struct rs_stream_end *ends;
+	struct rs_rests *rests = NULL;
+	struct rs_stream_end *ends = NULL;
 
 	if (err)
 		return err;
@@ -584,10 +649,16 @@ struct rs_error *rs_trace_repair(const char *directory, struct rs_repair_result 
 		rs_trace_close(trace);
 		return rs_error_create(RS_USAGE, "%s is still being recorded", directory);
 	}
-	ends = ends_copy(trace);
-	err = ends ? mend_streams(trace, &result) : rs_error_no_memory();
+	err = rs_rests_open(trace, &rests);
 	if (!err)
-		err = mend_files(trace, ends_changed(trace, ends), &result);
+		ends = ends_copy(trace);
+	if (!err)
+		err = ends ? mend_streams(trace, rests, &result) : rs_error_no_memory();
+	if (!err)
+		err = mend_files(trace, rests, ends_changed(trace, ends), &result);
+	if (!err && rests)
+		err = rs_rests_remove(rests);
+	rs_rests_close(rests);
 	free(ends);
 	rs_trace_close(trace);
 	if (!err)

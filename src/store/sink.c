@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 
-#define CPUS_MAX 65536 /* host CPUs with a stream of their own; above, one for all */
+#define CPUS_MAX 65536 /* number of host CPUs with an own stream; all others share one */
 
 /* A stream of the new trace. */
 struct out {
@@ -18,25 +18,25 @@ struct out {
 	uint64_t last_tsc;
 };
 
-/* A producer: a schema with a clock. */
+/* A producer: a schema and its clock. */
 struct class
 {
 	struct class *next;
 	const struct rs_schema *schema;
 	const struct rs_clock *clock;
 	uint32_t index;
-	struct out *xen;     /* that of Xen's records: all of them, in their order */
-	struct out **by_cpu; /* those of many threads, by host CPU + 1; 0: unknown */
+	struct out *xen;     /* stream of all Xen records, in their order */
+	struct out **by_cpu; /* streams of threads' records, by host CPU + 1; 0: unknown */
 	uint32_t n_by_cpu, by_cpu_room;
 };
 
-/* A source's stream, and where its records go. */
+/* A source's stream, and the output stream of its records. */
 struct origin {
 	const struct rs_stream *stream; /* NULL: free */
 	struct class *class;
-	struct out *out; /* its own; NULL until it has a record that is of no thread */
-	bool is_told;	 /* as a thread's, or a domain's */
-	int told_vcpu;	 /* of a thread; it may become known later */
+	struct out *out;    /* its own output; NULL until a record that belongs to no thread */
+	bool is_described;  /* a line describes its thread or domain */
+	int described_vcpu; /* of a thread, whose name may become known later */
 };
 
 struct store_sink {
@@ -61,7 +61,7 @@ static bool same_clock(const struct rs_clock *a, const struct rs_clock *b)
 	       a->invariant == b->invariant && a->monotonic == b->monotonic;
 }
 
-/* Returns in *written the first clock of this name and these values: sources that were recorded
+/* Sets *written to the first clock of this name and these values, since sources that were recorded
  * together each have a copy. */
 static struct rs_error *clock_add(struct store_sink *s, const struct rs_clock *clock,
 				  struct rs_clock *written)
@@ -77,7 +77,7 @@ static struct rs_error *clock_add(struct store_sink *s, const struct rs_clock *c
 	if (!RS_VECTOR_RESERVE(s->clocks, s->clocks_room, s->n_clocks + 1))
 		return rs_error_no_memory();
 	*written = *clock;
-	written->id = 0; /* the source may have given this id to a clock of other values */
+	written->id = 0; /* the source may have used this id for a clock with other values */
 	err = rs_clock_init(written);
 	if (!err)
 		s->clocks[s->n_clocks++] = *written;
@@ -103,7 +103,9 @@ static struct rs_error *class_of(struct store_sink *s, const struct rs_stream *s
 	class->schema = stream->schema;
 	class->clock = stream->clock;
 	err = clock_add(s, stream->clock, &clock);
-	if (!err) /* the store only reads the schema; recorders add to theirs, hence no const */
+	/* the store only reads this schema, but adds to a recorder's, so the parameter is not
+	 * const */
+	if (!err)
 		err = rs_store_add_class(s->store, (struct rs_schema *)stream->schema, &clock,
 					 &class->index);
 	if (err) {
@@ -139,7 +141,7 @@ static struct rs_error *out_add(struct store_sink *s, const struct class *class,
 	return NULL;
 }
 
-/* Finds or adds the stream of many threads on a host CPU. */
+/* Finds or adds the stream for the threads of a host CPU. */
 static struct rs_error *cpu_out(struct store_sink *s, struct class *class, int cpu,
 				struct out **result)
 {
@@ -198,8 +200,8 @@ static struct rs_error *origin_find(struct store_sink *s, const struct rs_stream
 	return NULL;
 }
 
-/* Returns whether a view is of a thread whose file has events of other threads, too: its stream is
- * its own, and the event has the same tid. */
+/* Returns whether the view's thread shares its file with other threads: the view's stream is the
+ * thread's own, and the event has the same tid. */
 static bool is_of_thread(const struct rs_view *view)
 {
 	const struct rs_field *field = view->event->fields;
@@ -220,8 +222,8 @@ static struct rs_error *thread_describe(struct store_sink *s, struct origin *ori
 				    .vcpu = stream->vcpu,
 				    .from = tsc };
 
-	origin->is_told = true;
-	origin->told_vcpu = stream->vcpu;
+	origin->is_described = true;
+	origin->described_vcpu = stream->vcpu;
 	return rs_store_add_thread(s->store, origin->class->index, &thread);
 }
 
@@ -237,16 +239,17 @@ static struct rs_error *xen_out(struct store_sink *s, struct origin *origin, str
 
 	if (!class->xen)
 		err = out_add(s, class, &identity, &class->xen);
-	if (!err && !origin->is_told && stream->dom >= 0 && stream->vm)
+	if (!err && !origin->is_described && stream->dom >= 0 && stream->vm)
 		err = rs_store_add_domain(s->store, class->index, (uint32_t)stream->dom,
 					  stream->vm);
-	origin->is_told = true;
+	origin->is_described = true;
 	*result = class->xen;
 	return err;
 }
 
-/* Finds the stream of a view's record. tell: also describes its thread, if no line does yet. */
-static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view, bool tell,
+/* Finds the stream of a view's record. describe: also adds the line of its thread, if there is none
+ * yet. */
+static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view, bool describe,
 			       struct out **out)
 {
 	struct rs_error *err;
@@ -259,8 +262,8 @@ static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view,
 		return xen_out(s, o, out);
 	if (is_of_thread(view)) {
 		/* A CPU's idle thread, 0, needs no line. */
-		if (tell && view->stream->tid &&
-		    (!o->is_told || o->told_vcpu != view->stream->vcpu))
+		if (describe && view->stream->tid &&
+		    (!o->is_described || o->described_vcpu != view->stream->vcpu))
 			err = thread_describe(s, o, view->tsc);
 		return err ? err : cpu_out(s, o->class, view->cpu, out);
 	}
@@ -274,7 +277,7 @@ static struct rs_error *out_of(struct store_sink *s, const struct rs_view *view,
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* Returns a slot's 8 bits: the host CPU or, in a guest's stream, its vCPU. */
+/* Returns the 8 bits of a slot's CPU: the host CPU or, in a guest's stream, the vCPU. */
 static uint64_t cpu_bits(const struct rs_view *view)
 {
 	int cpu = view->cpu;
@@ -286,8 +289,8 @@ static uint64_t cpu_bits(const struct rs_view *view)
 	return (uint64_t)cpu << RS_CPU_SHIFT;
 }
 
-/* Returns the bytes of a view's event, with Xen's record before them, and without what a source may
- * have behind them. */
+/* Returns the bytes of a view's event: with Xen's record before it, but without what a source may
+ * have put after it. */
 static uint32_t payload_bytes(const struct rs_view *view)
 {
 	const struct rs_event *event = view->event;
@@ -301,8 +304,8 @@ static uint32_t payload_bytes(const struct rs_view *view)
 	return fixed + (len >> event->tail_shift << event->tail_shift);
 }
 
-/* Shortens the lengths of texts or of a stack, which end at `end`, to at most left elements in
- * all. */
+/* Shortens the lengths of texts or of a stack, whose fields end at `end`, to at most `left`
+ * elements in all. */
 static void tails_cut(uint8_t *end, uint32_t n, uint32_t left)
 {
 	uint16_t len;
@@ -316,7 +319,7 @@ static void tails_cut(uint8_t *end, uint32_t n, uint32_t left)
 	}
 }
 
-/* Writes the vCPU of a record of Xen's, which only the view has. */
+/* Writes the vCPU of a Xen record, which only the view has. */
 static void context_write(uint8_t *at, const struct rs_view *view)
 {
 	struct rs_xen_record record;
@@ -328,7 +331,7 @@ static void context_write(uint8_t *at, const struct rs_view *view)
 	memcpy(at, &record, sizeof(record));
 }
 
-/* Writes a record at `at`, with zeros up to its slot's end. Returns its bytes. */
+/* Writes a record at `at`, padded with zeros to its slot's end. Returns its size in bytes. */
 static uint32_t record_write(uint8_t *at, const struct rs_view *view, uint64_t tsc)
 {
 	uint32_t payload = payload_bytes(view), slots = RS_RECORD_SLOTS(payload);
@@ -346,7 +349,7 @@ static uint32_t record_write(uint8_t *at, const struct rs_view *view, uint64_t t
 	return slots * RS_SLOT_BYTES;
 }
 
-/* Writes the record before one whose stamp would go back, with that stamp. */
+/* Writes a clock-back record with the last stamp, before a record whose stamp is earlier. */
 static uint32_t clock_back_write(uint8_t *at, uint64_t tsc, uint64_t said)
 {
 	struct rs_slot slot = {
@@ -494,7 +497,8 @@ struct rs_error *rs_store_sink_close(struct rs_sink *sink, const struct rs_error
 	err = rs_store_close(s->store, NULL, summary);
 	sink_free(s);
 	if (err && damage && !strcmp(rs_error_text(err), rs_error_text(damage))) {
-		rs_error_free(err); /* the caller's own, noted */
+		/* the error is the caller's own `damage`, which the trace notes */
+		rs_error_free(err);
 		err = NULL;
 	}
 	return err;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The store's writer: the directory, its description, its beginning and its end. */
+/* Creates, describes and closes the directory of a trace. */
 #include "store/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -17,69 +16,20 @@
 #include "base/copy.h"
 #include "base/utf8.h"
 #include "store/inside.h"
+#include "store/state.h"
 
-#define FILES_MAX 64 /* of streams that are open at once */
+#define FILES_MAX 64 /* limit of open files of streams */
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* Adds printable ASCII to the state's block, as far as there is room for it. */
-__attribute__((format(printf, 3, 4))) static void state_add(char block[RS_STATE_BYTES], size_t *len,
-							    const char *format, ...)
-{
-	const size_t room = RS_STATE_BYTES - 64; /* the rest is for the end of the text */
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(block + *len, room - *len, format, args);
-	va_end(args);
-	if (n > 0 && (size_t)n < room - *len)
-		*len += (size_t)n;
-}
-
-static void state_add_text(char block[RS_STATE_BYTES], size_t *len, const char *text)
-{
-	size_t left = strlen(text);
-
-	while (left) {
-		size_t n = rs_utf8_len(text, left);
-
-		if (!n)
-			state_add(block, len, "?");
-		else
-			state_add(block, len, *text == '"' || *text == '\\' ? "\\%.*s" : "%.*s",
-				  (int)n, text);
-		text += n ? n : 1;
-		left -= n ? n : 1;
-	}
-}
-
-/*
- * Overwrites the state's block in place: it is allocated, so a full disk does not matter, and its
- * text is made on the stack, so a lack of memory does not either.
- */
-static struct rs_error *write_state(const struct rs_store *store, const char *word,
-				    const char *check, uint64_t unsaid)
+/* Overwrites the state in place. Its bytes are allocated, so this works on a full disk. */
+static struct rs_error *write_state(struct rs_store *store, struct rs_state state)
 {
 	char block[RS_STATE_BYTES];
-	size_t len = 0;
 
-	memset(block, ' ', sizeof(block));
-	state_add(block, &len, "{\n \"state\": \"%s\"", word);
-	if (!strcmp(word, "recording"))
-		state_add(block, &len, ",\n \"pid\": %d", (int)getpid());
-	if (check)
-		state_add(block, &len, ",\n \"describe\": \"%s\"", check);
-	if (unsaid)
-		state_add(block, &len, ",\n \"unsaid\": %" PRIu64, unsaid);
-	if (store->error) {
-		state_add(block, &len, ",\n \"error\": \"");
-		state_add_text(block, &len, rs_error_text(store->error));
-		state_add(block, &len, "\"");
-	}
-	len += (size_t)sprintf(block + len, "\n}");
-	block[len] = ' '; /* sprintf()'s NUL */
-	block[sizeof(block) - 1] = '\n';
+	state.error = store->error ? rs_error_text(store->error) : NULL;
+	state.private = &store->private;
+	rs_state_format(&state, &store->lines.out, block);
 	if (rs_write_at(store->state_fd, block, sizeof(block), 0) < sizeof(block))
 		return rs_error_errno(errno, "%s/ringside/state", store->folder.path);
 	return NULL;
@@ -105,8 +55,8 @@ static void write_metadata(FILE *file, const void *describe)
 	rs_metadata_write(file, describe);
 }
 
-/* Writes the description's lines to the disk. If the disk is full the rest stays in memory, and the
- * next call continues there, so that no line has a hole. */
+/* Writes the description's lines to the disk. If the disk is full, the rest stays in memory, and
+ * the next call continues with it, so that no line has a hole. */
 static struct rs_error *describe_flush(struct rs_store *store)
 {
 	struct rs_lines *lines = &store->lines;
@@ -122,16 +72,16 @@ static struct rs_error *describe_flush(struct rs_store *store)
 	return err;
 }
 
-/* Makes the lines that do not exist yet, and writes them. Lines without memory or room are left to
- * the next call. */
+/* Formats the lines that do not exist yet, and writes them. The next call adds lines for which
+ * there was no memory or disk space. */
 static struct rs_error *describe_append(struct rs_store *store)
 {
 	struct rs_error *err = NULL;
 	bool all = false, any = true;
 
-	if (store->keep) /* described when it is written */
+	if (store->keep) /* its line is written when the stream is */
 		return NULL;
-	/* Without memory for all lines at once, writes the first ones to free their room. */
+	/* Without memory for all lines together, writes the first ones to free their memory. */
 	while (!err && !all && any) {
 		all = rs_describe_write(&store->describe, store->written, &store->lines,
 					&store->metadata_stale);
@@ -146,12 +96,12 @@ struct rs_error *rs_store_describe_owner(struct rs_store *store, uint32_t stream
 {
 	struct rs_error *err = NULL;
 
-	if (store->written[RS_LINE_STREAMS] <= stream) /* the stream's own line is before it */
+	if (store->written[RS_LINE_STREAMS] <= stream) /* the stream's own line precedes it */
 		err = describe_append(store);
 	if (err && rs_error_code(err) == RS_NO_MEMORY)
 		return err;
 	rs_error_free(rs_store_keep_error(store, err));
-	/* The first of its packets brings the line to the disk. */
+	/* The next packet of the stream writes the line to the disk. */
 	return rs_describe_write_owner(&store->lines, stream, owner) ? NULL : rs_error_no_memory();
 }
 
@@ -161,7 +111,7 @@ static struct rs_error *metadata_replace(struct rs_store *store)
 				 &store->describe);
 }
 
-/* The index is only a hint: without it nothing is lost. */
+/* The index is only a hint, so its failure loses nothing. */
 static void index_open(struct rs_store *store, int flags)
 {
 	struct rs_error *err;
@@ -201,8 +151,8 @@ struct rs_error *rs_store_describe_sync(struct rs_store *store)
 	if (err || !store->metadata_stale)
 		return err;
 	err = metadata_replace(store);
-	/* If descriptors run out, a file of this trace is closed for it. The index, open again,
-	 * keeps that descriptor for the next time. */
+	/* If descriptors run out, closes a file of this trace to free one. The index is then
+	 * opened, to reserve the descriptor for the next time. */
 	if (err && rs_files_spare(&store->files)) {
 		rs_error_free(err);
 		err = metadata_replace(store);
@@ -221,7 +171,7 @@ struct rs_error *rs_store_keep_error(struct rs_store *store, struct rs_error *er
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* Returns where the directory is in the file system now, or NULL. */
+/* Returns the directory's present path in the file system, or NULL. */
 static char *folder_place(const struct rs_store *store)
 {
 	char link[32], place[4096];
@@ -229,7 +179,10 @@ static char *folder_place(const struct rs_store *store)
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", store->folder.fd);
 	n = readlink(link, place, sizeof(place));
-	return n > 0 && (size_t)n < sizeof(place) ? strndup(place, (size_t)n) : NULL;
+	if (n <= 0 || (size_t)n == sizeof(place))
+		return NULL;
+	place[n] = '\0';
+	return strdup(place);
 }
 
 static struct rs_error *open_all(struct rs_store *store, const char *directory)
@@ -247,10 +200,10 @@ static struct rs_error *open_all(struct rs_store *store, const char *directory)
 	if (!err)
 		err = rs_folder_fd(folder, "ringside/state", O_RDWR | O_CREAT | O_EXCL,
 				   &store->state_fd);
-	if (!err) /* held while we live: says that the trace is still being recorded */
+	if (!err) /* locked while this process records, so that readers can detect that */
 		flock(store->state_fd, LOCK_EX);
 	if (!err)
-		err = write_state(store, "recording", NULL, 0);
+		err = write_state(store, (struct rs_state){ .word = "recording", .pid = getpid() });
 	if (!err)
 		err = rs_folder_fd(folder, "ringside/describe", O_WRONLY | O_CREAT | O_EXCL,
 				   &store->describe_fd);
@@ -262,8 +215,8 @@ static struct rs_error *open_all(struct rs_store *store, const char *directory)
 	return NULL;
 }
 
-/* Checks that the directory is where it was made, and that its files exist. Else its path does not
- * lead to this trace. */
+/* Checks that the directory is where it was created, and that its files exist. Otherwise its path
+ * does not refer to this trace. */
 static struct rs_error *folder_check(const struct rs_store *store)
 {
 	char *place = folder_place(store);
@@ -273,7 +226,7 @@ static struct rs_error *folder_check(const struct rs_store *store)
 	if (!fstat(store->folder.fd, &st) && !st.st_nlink)
 		err = rs_error_create(RS_FAILED,
 				      "%s: the trace's directory was deleted while it was "
-				      "recorded: nothing of it is left",
+				      "recorded: its content is lost",
 				      store->folder.path);
 	else if ((!fstat(store->describe_fd, &st) && !st.st_nlink) ||
 		 (!fstat(store->state_fd, &st) && !st.st_nlink))
@@ -290,7 +243,7 @@ static struct rs_error *folder_check(const struct rs_store *store)
 	return err;
 }
 
-/* Writes what waits. */
+/* Writes the packets in the queues, and destroys the queues. */
 static void behind_end(struct rs_store *store)
 {
 	for (uint32_t i = 0; i < store->n_behind; i++)
@@ -336,7 +289,7 @@ static const char *this_host(char host[HOST_MAX])
 	return host;
 }
 
-/* In a directory or, where that is NULL, in memory. */
+/* Creates a store in a directory or, if that is NULL, in memory. */
 static struct rs_error *store_create(const char *directory, const struct rs_store_keep *keep,
 				     const struct rs_clock *clock, const char *host,
 				     const char *command, struct rs_store **out)
@@ -402,7 +355,7 @@ static bool clock_has_name(const struct rs_describe *d, const char *name)
 }
 
 /* Returns the index of the clock in *index, and adds the clock if the trace has none of its id:
- * under its name, or another one if the trace has a clock of that name. */
+ * under its name, or another name if the trace has a clock of that name. */
 static struct rs_error *clock_index(struct rs_store *store, const struct rs_clock *clock,
 				    uint32_t *index)
 {
@@ -466,7 +419,8 @@ struct rs_error *rs_store_add_stream(struct rs_store *store, uint32_t class_inde
 			stream->behind = store->behind[n % store->n_behind];
 		stream->next = store->streams;
 		store->streams = stream;
-		/* Where one fails, the first packet tries again, and is what is lost. */
+		/* If one of these fails, the first packet tries again; if that fails, its records
+		 * are lost. */
 		rs_error_free(rs_store_keep_error(store, describe_append(store)));
 		rs_error_free(rs_store_keep_error(store, rs_store_stream_make(stream)));
 		*out = stream;
@@ -485,7 +439,7 @@ struct rs_error *rs_store_add_thread(struct rs_store *store, uint32_t class_inde
 
 	pthread_mutex_lock(&store->lock);
 	err = rs_describe_add_thread(&store->describe, class_index, thread);
-	if (!err) /* As with a stream: where it fails, the next packet tries again. */
+	if (!err) /* if this fails, the next packet tries again, as with a stream */
 		rs_error_free(rs_store_keep_error(store, describe_append(store)));
 	pthread_mutex_unlock(&store->lock);
 	return err;
@@ -568,6 +522,31 @@ void rs_store_note(struct rs_store *store, const struct rs_error *err)
 	pthread_mutex_unlock(&store->lock);
 }
 
+const char *rs_store_place(const struct rs_store *store)
+{
+	return store->made_at;
+}
+
+void rs_store_note_private(struct rs_store *store, uint32_t stream, const struct rs_error *why)
+{
+	struct rs_state_private *private = &store->private;
+	struct rs_error *err;
+
+	if (store->keep)
+		return;
+	pthread_mutex_lock(&store->lock);
+	if (!private->n)
+		snprintf(private->why, sizeof(private->why), "%s",
+			 why ? rs_error_text(why)
+			     : "there was no room for them in the file of the rings");
+	if (private->n < RS_STATE_PRIVATE_MAX)
+	private->stream[private->n] = stream;
+	private->n++;
+	err = write_state(store, (struct rs_state){ .word = "recording", .pid = getpid() });
+	rs_error_free(rs_store_keep_error(store, err));
+	pthread_mutex_unlock(&store->lock);
+}
+
 void rs_store_add_unsaid(struct rs_store *store, uint64_t records, const char *why)
 {
 	pthread_mutex_lock(&store->lock);
@@ -578,10 +557,10 @@ void rs_store_add_unsaid(struct rs_store *store, uint64_t records, const char *w
 	pthread_mutex_unlock(&store->lock);
 }
 
-/* ---- what is kept in memory, written ------------------------------------------------------- */
+/* ---- writing what is kept in memory -------------------------------------------------------- */
 
-/* The description of one store into another: the same classes, streams, threads and binaries by the
- * same numbers. streams: made here, one for each. */
+/* Copies the description of one store to another: the same classes, streams, threads and binaries
+ * with the same numbers. Stores the new streams in `streams`. */
 static struct rs_error *describe_copy(struct rs_store *from, struct rs_store *to,
 				      struct rs_store_stream **streams, uint32_t n_streams)
 {
@@ -609,13 +588,13 @@ static void put_kept(struct rs_store_stream *stream, const struct rs_kept_packet
 	uint32_t room;
 	uint8_t *at;
 
-	rs_error_free(rs_store_room(stream, &at, &room)); /* it is empty */
+	rs_error_free(rs_store_room(stream, &at, &room)); /* cannot fail: the packet is empty */
 	memcpy(at, packet->content, packet->what.bytes);
 	rs_store_commit(stream, &packet->what);
-	rs_error_free(rs_store_flush(stream, 0, 0)); /* kept by rs_store_keep_error() */
+	rs_error_free(rs_store_flush(stream, 0, 0)); /* rs_store_keep_error() keeps the error */
 }
 
-/* Where a packet is not of the same thread as the one before it in its stream. */
+/* Changes the stream's owner if the packet has another owner than the one before it. */
 static struct rs_error *resume_kept(struct rs_store_stream *stream,
 				    const struct rs_kept_packet *packet)
 {
@@ -646,7 +625,7 @@ static struct rs_error *write_kept(struct rs_store *store, const struct rs_kept 
 	pthread_mutex_unlock(&store->lock);
 	if (!err)
 		err = rs_describe_set_flight(&to->describe, flight);
-	/* Packets that cannot be written are counted as lost, as always. */
+	/* Packets that cannot be written are counted as lost, as in any store. */
 	for (uint32_t i = 0; !err && i < kept->n; i++) {
 		err = resume_kept(streams[kept->packets[i]->stream], kept->packets[i]);
 		if (!err)
@@ -686,23 +665,24 @@ struct rs_error *rs_store_write_kept(struct rs_store *store, const char *directo
 
 /* ---- closing ------------------------------------------------------------------------------ */
 
-static struct rs_error *write_final_state(const struct rs_store *store, uint64_t unsaid)
+static struct rs_error *write_final_state(struct rs_store *store, uint64_t unsaid)
 {
-	char check[20];
+	struct rs_state state = { .word = store->error || unsaid ? "cut" : "closed",
+				  .check = store->described ? &store->lines.check : NULL,
+				  .unsaid = unsaid };
 	struct rs_error *err = NULL;
 
-	snprintf(check, sizeof(check), "%016" PRIx64, store->lines.check);
-	/* Only the state says what was lost at the end: a disk that fails now and then has a second
-	 * attempt. */
+	store->private.n = 0; /* the rings are drained */
+	/* Only the state reports the records lost at the end, so a failed write is repeated once:
+	 * disk errors may be transient. */
 	for (int attempt = 0; !attempt || (err && attempt < 2); attempt++) {
 		rs_error_free(err);
-		err = write_state(store, store->error || unsaid ? "cut" : "closed",
-				  store->described ? check : NULL, unsaid);
+		err = write_state(store, state);
 	}
 	return err;
 }
 
-/* The last lines: what the streams have come to, and the clocks, if they are known better now. */
+/* Writes the last lines: the streams' ends, and the clocks if their values were refined. */
 static void describe_end(struct rs_store *store, const struct rs_clock *clock)
 {
 	struct rs_describe *describe = &store->describe;
@@ -711,7 +691,7 @@ static void describe_end(struct rs_store *store, const struct rs_clock *clock)
 	for (uint32_t i = 0; clock && i < describe->n_clocks; i++) {
 		struct rs_clock *ours = describe->clocks[i];
 
-		if (ours->monotonic) /* its ns are its own */
+		if (ours->monotonic) /* it counts ns of its own */
 			continue;
 		ours->freq_hz = clock->freq_hz;
 		ours->ns_mult = clock->ns_mult;
@@ -734,7 +714,7 @@ struct rs_error *rs_store_close(struct rs_store *store, const struct rs_clock *c
 	behind_end(store);
 	sum.lost = unsaid;
 	err = store->keep ? NULL : folder_check(store);
-	if (err) { /* it is why others failed */
+	if (err) { /* this is the cause of the other errors */
 		rs_error_free(store->error);
 		store->error = err;
 	}

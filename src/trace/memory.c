@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program's part of memory.h: where its threads' stacks are, and memory for the addresses of
- * sampled allocations. guest/stack.c is a guest's part.
+ * A program's part of memory.h: the addresses of its threads' stacks, and memory for the addresses
+ * of sampled allocations. guest/stack.c is a guest's part.
  */
 #include "ring/stack.h"
 
@@ -13,9 +13,9 @@
 #define LIVE_BYTES_DEFAULT (UINT64_C(512) << 10)
 
 /*
- * glibc reads /proc/self/maps for the main thread, and allocates, which may be traced: so there is
- * no stack to find until this is done. A stack that grows down later keeps its end. Code on
- * another stack (a coroutine, sigaltstack) has a walk of no frames.
+ * glibc reads /proc/self/maps for the main thread, and allocates memory, which may be traced. So
+ * the stack is unknown until this is done. A stack that grows down later keeps its end. For code on
+ * another stack (a coroutine, sigaltstack), the walk finds no frames.
  */
 bool rs_stack_find(struct rs_sbuf_producer *p, uint64_t frame, uint64_t *top)
 {
@@ -38,7 +38,7 @@ bool rs_stack_find(struct rs_sbuf_producer *p, uint64_t frame, uint64_t *top)
 	return frame >= p->stack_low && frame <= p->stack_top;
 }
 
-/* A program has no host of its own to ask. */
+/* A program has no host that could return a stack. */
 uint32_t rs_stack_ask_host(const struct rs_sbuf_producer *p, struct rs_stack *stack, uint32_t max)
 {
 	(void)p, (void)stack, (void)max;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which allocations are recorded: those in which a Poisson process in the allocated bytes has a
- * point, and their frees. Also part of the guest library, so no libc and no floating point.
+ * Selects the allocations that are recorded: those in which a Poisson process over the allocated
+ * bytes has a point, and their frees. Also part of the guest library, so no libc and no floating
+ * point.
  */
 #include "ring/stack.h"
 
@@ -53,8 +54,8 @@ uint64_t rs_sample_distance(uint64_t random, uint64_t mean)
 }
 
 /*
- * Begins a thread's or vCPU's process, or goes on with a new mean: the distance has no memory, so
- * it is drawn anew. Each stream says by which mean it is sampled.
+ * Begins a thread's or vCPU's process, or continues with a new mean: the distance is memoryless, so
+ * a new one is drawn. Each stream records the mean by which it is sampled.
  */
 static void sampler_init(struct rs_sbuf_producer *p, uint64_t interval)
 {
@@ -112,8 +113,8 @@ bool rs_live_insert(const struct rs_memory_live *live, uint64_t address)
 	}
 	for (uint32_t i = 0; i < RS_LIVE_WAYS; i++) {
 		old = 0;
-		/* Relaxed: an address is all that an entry says, and the allocator orders its
-		 * return before its reuse. */
+		/* Relaxed: an entry contains only an address, and the allocator orders its return
+		 * before its reuse. */
 		if (__atomic_compare_exchange_n(&set[i], &old, address, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED))
 			return true;

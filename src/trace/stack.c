@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records with stacks: the walk along the frame pointers, and the records of allocations and of
- * stacks (memory.h). Also part of the guest library, so no libc. The records are counted in
- * instructions (bench/run), hence the inlined parts.
+ * stacks (memory.h). Also part of the guest library, so no libc. Parts are inlined, because the
+ * benchmark counts instructions for each record (bench/run).
  */
 #include "ring/stack.h"
 
 struct rs_memory_settings rs_memory_settings;
 
-/* Samples whose addresses found no room, of all threads or vCPUs. Atomic. */
+/* Samples of all threads or vCPUs whose addresses had no room. Atomic. */
 static uint64_t dropped;
 
 /* ---- the walk ----------------------------------------------------------------------------- */
 
-/* A frame as x86-64's and arm64's calling conventions lay it out, where it is used. */
+/* A frame in the layout of x86-64's and arm64's calling conventions, in code with frame
+ * pointers. */
 struct frame {
 	uint64_t caller; /* the caller's frame */
 	uint64_t back;	 /* the return address */
 } __attribute__((packed, may_alias));
 
-/* What follows frame pointers may read any word of the stack, were it beside a variable. */
+/* A walk along frame pointers may read any word of the stack, even one next to a variable. */
 #define READS_STACK __attribute__((no_sanitize("address")))
 
 /* A stack's element in a record, which is packed. */
@@ -50,10 +51,9 @@ uint32_t rs_stack_walk(uint64_t here, const void *from, uint64_t top, void *elem
 }
 
 /*
- * Walks as rs_stack_walk() does, from a frame that is at most top, in fewer instructions: the loop
- * is unrolled, and accepts frames that are not aligned, which are safe to read. It calls nothing,
- * so its caller saves few registers. left is one less than the greatest number of elements. Returns
- * their end.
+ * Walks like rs_stack_walk(), from a frame that is at most top, in fewer instructions: the loop is
+ * unrolled, and accepts unaligned frames, which are safe to read. It calls no function, so its
+ * caller saves few registers. left is the most elements, minus one. Returns the elements' end.
  */
 READS_STACK static inline __attribute__((always_inline)) struct element *
 walk_fast(uint64_t here, uint64_t frame, uint64_t top, struct element *elements, uint32_t left)
@@ -105,7 +105,7 @@ static uint32_t depth_max(void)
 	return rs_memory_settings.depth ? rs_memory_settings.depth : RS_STACK_DEPTH_MAX;
 }
 
-static void take_frames(struct rs_sbuf_producer *p, uint64_t here, const void *frame,
+static void walk_frames(struct rs_sbuf_producer *p, uint64_t here, const void *frame,
 			struct rs_stack *stack)
 {
 	uint64_t at = (uintptr_t)frame, top = p->stack_top;
@@ -117,14 +117,15 @@ static void take_frames(struct rs_sbuf_producer *p, uint64_t here, const void *f
 }
 
 /*
- * Asks the host, whose stack begins in the doorbell, and drops what comes before the caller: the
- * call of this library follows the instruction `here` closely. Without such an address, the host
- * unwound something else, or could not get past this library: frame pointers then.
+ * Requests the stack from the host. It begins in the doorbell, so the elements before the caller
+ * are dropped: the caller's return address is shortly after the instruction `here`. If no element
+ * is such an address, the host unwound another stack, or could not unwind this library. Frame
+ * pointers are used then.
  */
-#define CALL_BYTES_MAX 256u /* from rs_here() to behind the call, if nothing is optimized */
+#define CALL_BYTES_MAX 256u /* from rs_here() to the end of the call, without optimization */
 
-static void take_from_host(struct rs_sbuf_producer *p, uint64_t here, const void *frame,
-			   struct rs_stack *stack)
+static void request_stack(struct rs_sbuf_producer *p, uint64_t here, const void *frame,
+			  struct rs_stack *stack)
 {
 	uint32_t n = rs_stack_ask_host(p, stack, RS_STACK_DEPTH_MAX), first = 0, max = depth_max();
 	uint64_t nearest = CALL_BYTES_MAX;
@@ -136,7 +137,7 @@ static void take_from_host(struct rs_sbuf_producer *p, uint64_t here, const void
 		}
 	}
 	if (nearest == CALL_BYTES_MAX) {
-		take_frames(p, here, frame, stack);
+		walk_frames(p, here, frame, stack);
 		return;
 	}
 	stack->n = n - first < max ? n - first : max;
@@ -148,8 +149,8 @@ static void take_from_host(struct rs_sbuf_producer *p, uint64_t here, const void
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* Where a stack is taken: by rs_here() and __builtin_frame_address(0) of the function that called
- * this library. */
+/* The start of a stack: rs_here() and __builtin_frame_address(0) of the function that called this
+ * library. */
 struct place {
 	uint64_t here;
 	const void *frame;
@@ -175,7 +176,7 @@ static void write_stack(uint8_t *to, const struct rs_stack *stack)
 	__builtin_memcpy(to + BY_FP_BYTES + N_BYTES, stack->frames, n * sizeof(uint64_t));
 }
 
-/* Puts any record, with the stack that the settings ask for. bytes: without by_fp. */
+/* Writes any record, with the stack that the settings request. bytes: without by_fp. */
 static __attribute__((noinline, cold)) void put_slow(struct rs_sbuf_producer *p, uint64_t id,
 						     const void *payload, uint32_t bytes,
 						     enum rs_stacks stacks, struct place place)
@@ -186,9 +187,9 @@ static __attribute__((noinline, cold)) void put_slow(struct rs_sbuf_producer *p,
 	uint32_t slots;
 
 	if (stacks == RS_STACKS_HOST)
-		take_from_host(p, place.here, place.frame, &stack);
+		request_stack(p, place.here, place.frame, &stack);
 	else if (stacks == RS_STACKS_FRAMES)
-		take_frames(p, place.here, place.frame, &stack);
+		walk_frames(p, place.here, place.frame, &stack);
 	slots = RS_RECORD_SLOTS(bytes + BY_FP_BYTES + N_BYTES + stack.n * sizeof(uint64_t));
 	room = rs_sbuf_reserve_nested(p, slots * RS_SLOT_BYTES);
 	slot = (struct rs_slot *)(void *)room.at;
@@ -203,8 +204,8 @@ static __attribute__((noinline, cold)) void put_slow(struct rs_sbuf_producer *p,
 }
 
 /*
- * The ordinary case, as a function that calls nothing: there is room, no handler comes between, and
- * the stack is known. Otherwise it returns false, and has done nothing.
+ * Handles the ordinary case without a call: there is room, no handler interrupts, and the stack is
+ * known. Otherwise returns false, without an effect.
  */
 static inline __attribute__((always_inline)) bool claim(struct rs_sbuf_producer *p, uint32_t bytes,
 							struct rs_sbuf_room *room)
@@ -241,7 +242,8 @@ static inline __attribute__((always_inline)) bool put_empty(struct rs_sbuf_produ
 	return true;
 }
 
-/* Gives back what a claim has beyond so many bytes or, if a handler has put behind it, fills it. */
+/* Returns the part of a claim beyond a number of bytes or, if a handler has written a record after
+ * it, fills that part. */
 static inline __attribute__((always_inline)) void shrink(struct rs_sbuf_producer *p,
 							 struct rs_sbuf_room room, uint64_t bytes)
 {
@@ -258,7 +260,7 @@ static inline __attribute__((always_inline)) void shrink(struct rs_sbuf_producer
 		};
 }
 
-/* Claims room for the deepest stack and a slot of padding, walks into it, and gives back the
+/* Claims room for the deepest stack and a slot of padding, writes the walk to it, and returns the
  * rest. */
 READS_STACK static inline __attribute__((always_inline)) bool
 put_frames(struct rs_sbuf_producer *p, uint64_t id, const void *payload, uint32_t bytes,
@@ -286,7 +288,7 @@ put_frames(struct rs_sbuf_producer *p, uint64_t id, const void *payload, uint32_
 	__builtin_memcpy(room.at + RS_RECORD_HEAD + bytes, &by_fp, BY_FP_BYTES);
 	__builtin_memcpy(room.at + before - N_BYTES, &(uint16_t){ (uint16_t)n }, N_BYTES);
 	all = (all + RS_SLOT_BYTES - 1) & ~(uint64_t)(RS_SLOT_BYTES - 1);
-	/* rs_record_head() of so many slots */
+	/* rs_record_head() of a number of slots */
 	slot->head = rs_record_head(id, 0) | all << (RS_N_DATA_SHIFT - 5) | p->cpu_bits;
 	shrink(p, room, all);
 	room.ring = p->ring;
@@ -415,8 +417,8 @@ bool rs_memory_put_moving(struct rs_sbuf_producer *p, const void *from)
 }
 
 /*
- * A reallocation is a free and an allocation to the sampler: it is recorded as one if both are
- * recorded, else as the one that is.
+ * For the sampler, a reallocation is a free and an allocation. It is recorded as a reallocation if
+ * both are recorded, else as the one that is recorded.
  */
 void rs_memory_put_realloc(struct rs_sbuf_producer *p, uint64_t here, const void *frame,
 			   const void *from, bool recorded, const void *address, uint64_t size)
@@ -443,7 +445,7 @@ void rs_memory_put_realloc(struct rs_sbuf_producer *p, uint64_t here, const void
 			 stacks, PLACE());
 }
 
-/* A sample is its stack, so it has one whatever allocations have. */
+/* A sample consists of its stack, so it has one regardless of the settings for allocations. */
 void rs_stack_put_sample(struct rs_sbuf_producer *p, uint64_t here, const void *frame,
 			 uint32_t name)
 {

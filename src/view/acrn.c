@@ -24,12 +24,12 @@
 	      */
 #define TEXT_MAX 4096u /* bytes between two conversions */
 _Static_assert(TEXT_MAX + 1 + WIDTH_MAX + PRECISION_MAX + NUMBER_MAX < RS_OUT_LINE,
-	       "rs_out_line() makes room for a piece");
+	       "rs_out_line() reserves room for a piece");
 
-/* What a %(name) stands for. */
+/* The value of a %(name). */
 enum key { KEY_CPU, KEY_TSC, KEY_EVENT, KEY_D1, KEYS = KEY_D1 + 16 };
 
-/* A conversion of Python's % and what stands before it; conversion 0: the line's end. */
+/* A conversion of Python's % and the text before it; conversion 0: the line's end. */
 struct piece {
 	const char *text;
 	size_t len;
@@ -57,10 +57,10 @@ struct shown {
 	uint32_t lead_bytes;
 };
 
-/* What all lines of an event have in common; made at the first one. */
+/* The common parts of all lines of an event, computed for the first one. */
 struct form {
 	const struct rs_event *event;
-	struct form *next; /* of its place */
+	struct form *next; /* in its bucket */
 	bool plain;	   /* an event of ACRN, not a loss */
 	uint16_t n_shown;
 	uint32_t tail_bytes;
@@ -72,11 +72,11 @@ struct form {
 #define FORM_PLACES 256u /* by the event's index */
 #define CPU_ROOM    16u	 /* bytes of "CPU2147483647" and more */
 #define TSC_ROOM    20u
-#define HIGH_ROOM   16u			  /* of a stamp without its last eight */
+#define HIGH_ROOM   16u			  /* digits of a stamp without its last eight */
 #define VALUE_ROOM  ((size_t)RS_WORD_MAX) /* bytes of a value: a name, a number */
 #define LINE_ROOM   (CPU_ROOM + sizeof(((struct form *)NULL)->id) + TSC_ROOM)
 _Static_assert(LINE_ROOM + (RS_FIELDS_MAX + 1) * (4 * (RS_WORD_MAX + 1)) <= RS_OUT_BYTES,
-	       "any line has room");
+	       "there is room for any line");
 
 /* A direct-mapped cache of the names of values. */
 #define NAMES 64u
@@ -96,13 +96,14 @@ struct acrn_view {
 	const struct rs_stream *back_stream;
 	uint64_t back_tsc;
 	struct rs_acrn_omitted omitted;
-	struct rs_arena arena; /* of the forms and formats */
+	struct rs_arena arena; /* the memory of the forms and formats */
 	struct form *forms[FORM_PLACES];
 	struct name names[NAMES];
 	int cpu; /* of the last line; its text */
 	size_t cpu_bytes;
 	char cpu_text[CPU_ROOM];
-	/* The decimals of the last stamp but its last eight: the next stamp mostly has the same. */
+	/* The decimals of the last stamp except its last eight, which are mostly the same in the
+	 * next stamp. */
 	uint64_t high;
 	size_t high_bytes;
 	char high_text[HIGH_ROOM];
@@ -198,7 +199,7 @@ static struct rs_error *piece_name(const struct place *place, const char **at, s
 		return bad(place, "a %% without a name: expected %%(cpu)d, %%(1)x, ... or %%%%");
 	end = strchr(*at, ')');
 	if (!end)
-		return bad(place, "a %%( without its )");
+		return bad(place, "a %%( without a )");
 	if (!key_of(*at + 1, (size_t)(end - *at - 1), &p->key))
 		return bad(place, "there is no %%%.*s: expected cpu, tsc, event, 1 to 16",
 			   (int)(end + 1 - *at < 64 ? end + 1 - *at : 64), *at);
@@ -224,7 +225,7 @@ static struct rs_error *pieces_of(const struct place *place, const char *at, str
 			return NULL;
 		}
 		at++;
-		if (*at == '%') { /* stands for itself */
+		if (*at == '%') { /* a literal character */
 			p->len++;
 			at++;
 			continue;
@@ -326,7 +327,7 @@ static struct rs_error *formats_read(struct acrn_view *v, const char *path)
 
 		next = line[len] ? line + len + 1 : NULL;
 		line[len] = '\0';
-		if (len && line[len - 1] == '\r') /* as Python's text files have it */
+		if (len && line[len - 1] == '\r') /* as in Python's text files */
 			line[--len] = '\0';
 		if (++place.line > FORMATS_MAX)
 			err = bad(&place, "more than %u lines", FORMATS_MAX);
@@ -556,7 +557,7 @@ static struct form *form_make(struct acrn_view *v, const struct rs_event *event)
 	return form;
 }
 
-/* Returns NULL without memory, which becomes the error of the output. */
+/* Returns NULL if out of memory, which becomes the error of the output. */
 static __attribute__((noinline)) const struct form *form_new(struct acrn_view *v,
 							     const struct rs_event *event)
 {
@@ -585,7 +586,7 @@ static __attribute__((noinline)) void cpu_now(struct acrn_view *v, int cpu)
 	memcpy(v->cpu_text, "CPU-", 4);
 	v->cpu = cpu;
 	v->cpu_bytes = 4;
-	if (cpu >= 0) /* in a directory, each line may be of another CPU */
+	if (cpu >= 0) /* in a directory, consecutive lines may be of different CPUs */
 		v->cpu_bytes = (size_t)(rs_at_dec(v->cpu_text + 3, (uint64_t)cpu) - v->cpu_text);
 }
 
@@ -616,7 +617,7 @@ static inline char *put_stamp(struct acrn_view *v, char *at, uint64_t tsc)
 	return rs_at_eight(at + v->high_bytes, (uint32_t)(tsc - high * RS_OUT_E8));
 }
 
-/* Writes a value that is not in the cache; without a name, its number. */
+/* Writes a value that is not in the cache: its name, or its number if it has no name. */
 static __attribute__((noinline)) char *put_unknown(char *at, const struct rs_enum *values,
 						   uint64_t value, struct name *known)
 {
@@ -636,7 +637,7 @@ static __attribute__((noinline)) char *put_unknown(char *at, const struct rs_enu
 static inline char *put_name(struct acrn_view *v, char *at, const struct rs_enum *values,
 			     uint64_t value)
 {
-	/* The names of threads differ in the third of four letters. */
+	/* The names of threads differ in the third of their four letters. */
 	struct name *known = &v->names[(value ^ value >> 16) % NAMES];
 
 	/* values is NULL if a trace describes an enumeration without values */
@@ -700,7 +701,7 @@ static __attribute__((noinline)) void event(struct acrn_view *v, const struct rs
 		v->back_tsc = rs_field_value(&view->event->fields[0], view->payload);
 		return;
 	}
-	/* A log that is read beside the trace has losses of its own. */
+	/* A log that is merged with the trace has separate losses. */
 	if (view->event->kind == RS_KIND_LOSS && !strcmp(view->event->provider, "acrn")) {
 		line_of(v, view, tsc);
 		return;

@@ -15,7 +15,7 @@ RS_COLUMN_GETTER(get_share)
 		      ((const struct rs_events *)report)->count);
 }
 
-/* Events of one moment have no rate. */
+/* Events at a single time have no rate. */
 RS_COLUMN_GETTER(get_rate)
 {
 	uint64_t ns = duration_ns(report);
@@ -49,7 +49,7 @@ RS_COLUMN_GETTER(get_last)
 
 #define AT(member) RS_COLUMN_AT(struct rs_events_row, member)
 
-/* Times are points of the trace's time, as in print: seconds in text, ns in JSON and CSV. */
+/* Times are relative to the trace's start, as in print: seconds in text, ns in JSON and CSV. */
 static const struct rs_column columns[] = {
 	{ "probe", "PROBE", RS_COLUMN_TEXT, rs_column_text, AT(probe) },
 	{ "count", "COUNT", RS_COLUMN_NUMBER, rs_column_u64, AT(count) },

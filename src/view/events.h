@@ -9,7 +9,7 @@
 struct rs_events_show {
 	int fd;
 	enum rs_table_form form;
-	const char *trace; /* its name, as given */
+	const char *trace; /* its name, as given by the user */
 };
 
 struct rs_error *rs_events_print(const struct rs_events_show *show, const struct rs_events *events);

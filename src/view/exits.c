@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints exits: kvmexit's banner, then the tables that are asked for, and distributions. */
+/* Prints exits: kvmexit's banner, then the requested tables and distributions. */
 #include "view/exits_parts.h"
 
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 
 /* ---- the banner ----------------------------------------------------------------------------- */
 
-/* Writes what the exits are of, as kvmexit does; a list of tids in the syntax of Python. */
-static void whose(struct rs_out *out, const struct rs_exits_choice *choice)
+/* Writes the scope of the exits, as kvmexit does; a list of tids has Python's syntax. */
+static void write_scope(struct rs_out *out, const struct rs_exits_choice *choice)
 {
 	switch (choice->scope) {
 	case RS_EXITS_ALL:
@@ -85,7 +85,7 @@ struct rs_error *rs_exits_banner(const struct rs_exits_show *show, uint64_t dura
 		return err;
 	rs_out_line(&out);
 	rs_out_text(&out, "Display kvm exit reasons and statistics for ");
-	whose(&out, &show->choice);
+	write_scope(&out, &show->choice);
 	rs_out_line(&out);
 	if (show->trace) {
 		rs_out_text(&out, " in ");
@@ -145,7 +145,7 @@ struct rs_error *exits_rows(const struct exits_page *page, bool by_time, struct 
 	if (err || !by_time)
 		return err;
 	for (size_t i = 0; i < *n; i++) {
-		if (by_vm || is_sum) /* a VM's rows stay together, of whatever threads they are */
+		if (by_vm || is_sum) /* a VM's rows stay together */
 			(*rows)[i].tid = 0;
 		if (is_sum)
 			(*rows)[i].vm = NULL;
@@ -157,7 +157,7 @@ struct rs_error *exits_rows(const struct exits_page *page, bool by_time, struct 
 /* ---- distributions -------------------------------------------------------------------------- */
 
 /* print_log2_hist() of bcc's libbpf-tools/trace_helpers.c: a line for each power of two up to the
- * largest that was seen, 0 and 1 together; narrower where the numbers are wide. */
+ * largest that occurred, with 0 and 1 on one line; narrower for wide numbers. */
 #define WIDE_FROM	   33
 #define DISTRIBUTION_STARS 40
 
@@ -225,7 +225,7 @@ static struct rs_error *hists(struct exits_page *page)
 	return NULL;
 }
 
-/* ---- all that was asked for ----------------------------------------------------------------- */
+/* ---- the requested tables ------------------------------------------------------------------- */
 
 struct rs_error *rs_exits_head(struct rs_exits_show *show)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The results of the exits analysis as kvmexit's tables and Ringside's own, as text, JSON and CSV.
- * A live host and a trace give the same tables.
+ * The results of the exits analysis as kvmexit's tables and Ringside's tables, as text, JSON and
+ * CSV. A live host and a trace give the same tables.
  *
  *	counts	 PID TID KVM_EXIT_REASON COUNT, byte for byte as kvmexit prints them
  *	latency	 reason, count, total, share of the handled time, min ... max, and its parts
  *	hist	 a distribution in powers of two for each reason, as bcc prints it
  *	causes	 ports, addresses, MSRs, ... that caused the exits, by time
- *	shares	 how much time each vCPU spent in which state
+ *	shares	 the time that each vCPU spent in each state
  */
 #ifndef RS_VIEW_EXITS_H
 #define RS_VIEW_EXITS_H
@@ -28,7 +28,7 @@ struct rs_exits_show {
 	bool shares;
 	uint32_t top;	   /* causes shown as text; 0: all */
 	const char *trace; /* for JSON; NULL: live */
-	bool has_head;	   /* the head of the counts or of the CSV was printed */
+	bool has_head;	   /* the header of the counts or of the CSV was printed */
 };
 
 /*
@@ -37,14 +37,14 @@ struct rs_exits_show {
  */
 struct rs_error *rs_exits_banner(const struct rs_exits_show *show, uint64_t duration_ns);
 
-/* Prints the head of the counts or of CSV before there are rows, and sets has_head. Other forms
- * have none. */
+/* Prints the header of the counts or of CSV before there are rows, and sets has_head. No-op for
+ * other forms. */
 struct rs_error *rs_exits_head(struct rs_exits_show *show);
 
-/* Prints the tables that show asks for, of those exits that its choice selects. */
+/* Prints the tables that show requests, of the exits that its choice selects. */
 struct rs_error *rs_exits_print(const struct rs_exits_show *show, const struct rs_exits *exits);
 
-/* Prints one long exit as a line of text or JSON, at once. */
+/* Prints one long exit as a line of text or JSON, without buffering. */
 struct rs_error *rs_exits_print_long(const struct rs_exits_show *show,
 				     const struct rs_exits_long *exit);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What exits.c and exits_tables.c share. */
+/* Shared by exits.c and exits_tables.c. */
 #ifndef RS_VIEW_EXITS_PARTS_H
 #define RS_VIEW_EXITS_PARTS_H
 
@@ -7,13 +7,13 @@
 
 #include <stdio.h>
 
-/* What one call prints. */
+/* The data of one call. */
 struct exits_page {
 	const struct rs_exits_show *show;
-	const struct rs_exits *exits; /* those that the choice selects */
+	const struct rs_exits *exits; /* the rows that the choice selects */
 	struct rs_out out;
 	struct rs_json json;	    /* on out */
-	uint64_t all_count, all_ns; /* of the rows: what a share is of */
+	uint64_t all_count, all_ns; /* of the rows; 100 % of the shares */
 };
 
 /* "HLT", "HLT (nested)", "86". */
@@ -26,14 +26,14 @@ static inline uint64_t exits_handled(const struct rs_vcpu_cost *cost)
 	return cost->kernel_ns + cost->user_ns;
 }
 
-/* Copies the rows that are shown: added together where the choice adds threads together, else as
- * they are. by_time, for text: of all threads those of a VM are added together, and what took most
- * time to handle comes first. malloc()ed. */
+/* Copies the shown rows. If the choice combines threads, their rows are summed. by_time, for text:
+ * if all threads are shown, the rows of each VM are summed, and sorted by handling time, greatest
+ * first. The caller frees the copy. */
 struct rs_error *exits_rows(const struct exits_page *page, bool by_time, struct rs_exits_row **rows,
 			    size_t *n);
 
-/* exits_tables.c: a table each, in the form that is asked for */
-struct rs_error *exits_counts(struct exits_page *page); /* kvmexit's; text alone */
+/* exits_tables.c: one table each, in the requested form */
+struct rs_error *exits_counts(struct exits_page *page); /* kvmexit's; only text */
 struct rs_error *exits_times(struct exits_page *page);
 struct rs_error *exits_causes(struct exits_page *page);
 void exits_vcpus(struct exits_page *page);

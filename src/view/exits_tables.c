@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Sets of columns. In text, a reason or cause has a column for its VM if the rows are of all
- * threads, for its thread if each thread has rows, and neither if threads are added together. */
+ * threads, for its thread if each thread has rows, and neither if threads are combined. */
 enum {
 	OF_VM = 1u << 0,
 	OF_TID = 1u << 1,
@@ -15,7 +15,7 @@ enum {
 	ALWAYS = 1u << 5,
 };
 
-static uint32_t whose(const struct rs_exits_show *show)
+static uint32_t row_sets(const struct rs_exits_show *show)
 {
 	if (rs_exits_is_sum(&show->choice))
 		return ALWAYS;
@@ -203,7 +203,7 @@ static struct rs_table table_of(struct exits_page *page, const struct rs_column 
 				  .form = page->show->form,
 				  .columns = columns,
 				  .report = page,
-				  .sets = whose(page->show),
+				  .sets = row_sets(page->show),
 				  .has_head = page->show->has_head };
 }
 
@@ -216,7 +216,7 @@ static struct rs_table row_table(struct exits_page *page)
 {
 	struct rs_table table = table_of(page, row_columns);
 	const struct rs_exits_show *show = page->show;
-	/* the head of CSV may be printed before there is a result */
+	/* the header of CSV may be printed before there is a result */
 	bool latency = show->form == RS_TABLE_JSON ? page->exits->latency : asks_for_times(show);
 
 	table.sets |= show->form == RS_TABLE_CSV ? CSV : 0;

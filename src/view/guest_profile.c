@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints a profile of a guest that runs. */
+/* Prints a profile of a running guest. */
 #include "view/guest_profile.h"
 
 #include <inttypes.h>
@@ -10,11 +10,11 @@
 #include "base/count.h"
 #include "base/duration.h"
 
-/* A row as it is printed: of a vCPU, or of all. */
+/* A row as printed: of one vCPU, or of all. */
 struct line {
 	const struct rs_guest_row *row;
 	const struct rs_guest_vcpu_row *vcpu; /* NULL: of all */
-	uint64_t of;			      /* of how many samples the row is a part */
+	uint64_t of;			      /* the number of samples that is 100 % */
 };
 
 struct report {
@@ -47,7 +47,7 @@ RS_COLUMN_GETTER(get_state)
 	rs_cell_text(cell, states[line_at(at)->vcpu->now]);
 }
 
-/* The part of the time in which a vCPU's thread was on a CPU. */
+/* The share of the time that a vCPU's thread was on a CPU. */
 RS_COLUMN_GETTER(get_cpu)
 {
 	const struct rs_guest_profile_show *show = ((const struct report *)report)->show;
@@ -138,8 +138,8 @@ static const struct rs_column columns[] = {
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* Fills the lines of each vCPU: its rows, of which the first are the most frequent; of one that was
- * not sampled, where it is. */
+/* Fills the lines of each vCPU: its rows, the most frequent first, or its position if it was not
+ * sampled. */
 static size_t stall_lines(const struct report *r, struct line *lines)
 {
 	const struct rs_guest_profile *p = r->p;
@@ -179,7 +179,7 @@ static bool any_space(const struct line *lines, size_t n)
 	return false;
 }
 
-/* Returns how many rows there would be without a limit. */
+/* Returns the number of rows without the limit. */
 static struct rs_error *rows_put(struct rs_json *json, const struct report *r)
 {
 	struct line *lines = calloc(r->p->n_rows + r->p->n_vcpus + 1, sizeof(*lines));

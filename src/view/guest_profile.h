@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A profile of a guest that runs: text, or one object of JSON. */
+/* A profile of a running guest: text, or one object of JSON. */
 #ifndef RS_VIEW_GUEST_PROFILE_H
 #define RS_VIEW_GUEST_PROFILE_H
 
@@ -9,8 +9,8 @@
 struct rs_guest_profile_show {
 	int fd;
 	bool json;
-	bool stall;   /* each vCPU, with where it spins or is halted */
-	uint32_t top; /* rows, of each vCPU with stall; 0: all */
+	bool stall;   /* each vCPU, with the place where it spins or is halted */
+	uint32_t top; /* rows, or with stall, rows of each vCPU; 0: all */
 	const char *vm;
 	int pid;
 	const char *kernel; /* NULL: not found */

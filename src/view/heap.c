@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints what programs allocated. */
+/* Prints the allocations of programs. */
 #include "view/heap.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ struct stack_row {
 
 struct report {
 	const struct rs_heap_show *show;
-	uint64_t total; /* of the value that orders the stacks */
+	uint64_t total; /* of the sort value of the stacks */
 };
 
 /* ---- columns -------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ RS_COLUMN_GETTER(get_difference)
 
 #define AT(member) RS_COLUMN_AT(struct stack_row, member)
 
-/* In text the stack follows its row, a line for each function. */
+/* In text, the stack follows its row, with a line for each function. */
 static const struct rs_column stack_columns[] = {
 	{ "peak_bytes", "PEAK_BYTES", RS_COLUMN_NUMBER, get_amount, RS_HEAP_PEAK_SPACE },
 	{ "peak", "PEAK", RS_COLUMN_NUMBER, get_amount, RS_HEAP_PEAK_OBJECTS },
@@ -111,7 +111,7 @@ static const struct rs_column lifetime_columns[] = {
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* Makes the text of a path: its functions, the outermost first. */
+/* Formats a path: its functions, the outermost first. */
 static char *path_text(const struct rs_profile *profile, const struct rs_profile_path *path)
 {
 	size_t bytes = 1, at = 0;
@@ -258,7 +258,7 @@ static const struct number numbers[] = {
 	{ 0 },
 };
 
-/* Writes the numbers that say something: of the last ones only those that are not 0. */
+/* Writes the totals. The last ones are written only if they are not 0. */
 static void numbers_text(struct rs_out *out, const struct rs_heap *heap)
 {
 	char text[96];
@@ -290,8 +290,8 @@ static void numbers_json(struct rs_json *json, const struct rs_heap_show *show,
 	rs_json_signed(rs_json_key(json, "peak_ns"), heap->peak_ns);
 }
 
-/* Begins a table of n rows. Returns whether it is shown: one without rows is not, and CSV has no
- * other table than that of the stacks. */
+/* Begins a table of n rows. Returns whether it is shown. A table without rows is not shown, and CSV
+ * has only the table of stacks. */
 static bool part_begin(struct rs_table *table, const char *key, size_t n)
 {
 	if (table->form == RS_TABLE_JSON)
@@ -387,8 +387,8 @@ static struct rs_error *rows_add(struct stack_row *rows, size_t *n,
 	return NULL;
 }
 
-/* Joins the rows of equal stacks, and drops those without a difference. Returns how many are
- * left. */
+/* Joins the rows of equal stacks, and drops those without a difference. Returns the new number of
+ * rows. */
 static size_t rows_join(struct stack_row *rows, size_t n)
 {
 	size_t kept = 0;

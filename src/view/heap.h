@@ -9,18 +9,17 @@
 struct rs_heap_show {
 	int fd;
 	enum rs_table_form form;
-	const char *trace;     /* its name, as given */
-	enum rs_heap_value by; /* orders the stacks */
+	const char *trace;     /* its name, as given by the user */
+	enum rs_heap_value by; /* the sort value of the stacks */
 	uint32_t most;	       /* stacks to show; 0: all */
-	uint32_t intervals;    /* of time, at most; 0: none */
+	uint32_t intervals;    /* maximum number of time intervals; 0: none */
 };
 
-/* Prints a result, and its profile, which it sorts. */
+/* Prints a result and its profile, and sorts the profile. */
 struct rs_error *rs_heap_print(const struct rs_heap_show *show, const struct rs_heap *heap,
 			       struct rs_profile *profile);
 
-/* Prints how the amounts of each stack differ between two profiles, the greatest difference
- * first. */
+/* Prints the difference of each stack's amounts between two profiles, the greatest first. */
 struct rs_error *rs_heap_print_difference(const struct rs_heap_show *show,
 					  const struct rs_profile *before,
 					  const struct rs_profile *after);

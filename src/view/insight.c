@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The columns of what is found in a guest's memory. */
+/* The columns of the findings in a guest's memory. */
 #include "view/insight.h"
 
 #include <inttypes.h>
+
+static void text_set(struct rs_cell *cell, const char *text)
+{
+	rs_cell_text(cell, *text ? text : NULL);
+}
 
 /* ---- vCPUs ---------------------------------------------------------------------------------- */
 
@@ -150,13 +155,18 @@ RS_COLUMN_GETTER(get_symbol)
 
 RS_COLUMN_GETTER(get_offset)
 {
-	rs_cell_number(cell, symbol_at(at)->asked_address - symbol_at(at)->sym.address);
+	rs_cell_number(cell, symbol_at(at)->requested_address - symbol_at(at)->sym.address);
 }
 
 RS_COLUMN_GETTER(get_size)
 {
 	if (symbol_at(at)->size)
 		rs_cell_number(cell, symbol_at(at)->size);
+}
+
+RS_COLUMN_GETTER(get_symbol_module)
+{
+	text_set(cell, symbol_at(at)->module);
 }
 
 RS_COLUMN_GETTER(get_percpu)
@@ -167,13 +177,14 @@ RS_COLUMN_GETTER(get_percpu)
 #define AT(member) RS_COLUMN_AT(struct rs_insight_symbol, member)
 
 const struct rs_column rs_insight_symbol_columns[] = {
-	{ "asked", NULL, RS_COLUMN_TEXT, rs_column_text, AT(asked) },
+	{ "asked", NULL, RS_COLUMN_TEXT, rs_column_text, AT(requested) },
 	{ "address", "ADDRESS", RS_COLUMN_HEX, rs_column_u64, AT(sym.address) },
 	{ "offset", "OFFSET", RS_COLUMN_HEX, get_offset },
 	{ "size", "SIZE", RS_COLUMN_HEX, get_size },
 	{ "type", "TYPE", RS_COLUMN_TEXT, get_type },
 	{ "percpu", NULL, RS_COLUMN_BOOL, get_percpu },
 	{ "symbol", "SYMBOL", RS_COLUMN_TEXT, get_symbol },
+	{ "module", "MODULE", RS_COLUMN_TEXT, get_symbol_module },
 	{ 0 },
 };
 #undef AT
@@ -183,11 +194,6 @@ const struct rs_column rs_insight_symbol_columns[] = {
 static const struct rs_insight_frame *frame_at(const void *at)
 {
 	return at;
-}
-
-static void text_set(struct rs_cell *cell, const char *text)
-{
-	rs_cell_text(cell, *text ? text : NULL);
 }
 
 RS_COLUMN_GETTER(get_frame_mode)
@@ -200,7 +206,8 @@ RS_COLUMN_GETTER(get_frame_origin)
 	static const char *const origins[] = { [RS_FRAME_REGISTERS] = "registers",
 					       [RS_FRAME_ORC] = "orc",
 					       [RS_FRAME_CFI] = "cfi",
-					       [RS_FRAME_POINTER] = "guess" };
+					       [RS_FRAME_POINTER] = "guess",
+					       [RS_FRAME_LINK] = "pointer" };
 
 	rs_cell_text(cell, origins[frame_at(at)->at.origin]);
 }

@@ -42,7 +42,7 @@ static void write_times(struct rs_json *json, struct rs_view_sink *s, const stru
 	}
 }
 
-/* Writes the record as Xen wrote it, beside the event that was decoded from it. */
+/* Writes the record as Xen wrote it, in addition to the decoded event. */
 static void write_xen(struct rs_json *json, const struct rs_view *view)
 {
 	const struct rs_xen_record *record = rs_view_xen(view);
@@ -53,7 +53,7 @@ static void write_xen(struct rs_json *json, const struct rs_view *view)
 	rs_json_open(rs_json_key(json, "xen"), '{');
 	rs_json_unsigned(rs_json_key(json, "id"), record->event);
 	rs_json_open(rs_json_key(json, "words"), '[');
-	for (uint32_t i = 0; i < record->n; i++) /* a wrap's words are stale memory */
+	for (uint32_t i = 0; i < record->n; i++) /* the words of a wrap record are stale memory */
 		rs_json_unsigned(json, record->event == RS_XEN_WRAP_BUFFER ? 0 : record->words[i]);
 	rs_json_close(json, ']');
 	rs_json_close(json, '}');

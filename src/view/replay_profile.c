@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The columns of what a replayed guest executes. */
+/* The columns of the profile of a replayed guest. */
 #include "view/replay_profile.h"
 
 RS_COLUMN_GETTER(get_share)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of what a replayed guest executes. */
+/* The table of the profile of a replayed guest. */
 #ifndef RS_VIEW_REPLAY_PROFILE_H
 #define RS_VIEW_REPLAY_PROFILE_H
 
 #include "view/table.h"
 
 struct rs_replay_profile_row {
-	uint64_t samples, of; /* of how many */
-	const char *task;     /* NULL: not known, as what follows */
+	uint64_t samples, of; /* total number of samples */
+	const char *task;     /* NULL: unknown, as the members below */
 	const char *function, *module;
 };
 

@@ -15,7 +15,7 @@ RS_COLUMN_GETTER(get_key)
 }
 
 #define AT(member) RS_COLUMN_AT(struct rs_aggregate_row, member)
-#define VALUES	   2u /* the set of the columns that an aggregate of a value has */
+#define VALUES	   2u /* the set of the columns of an aggregate with a value */
 
 static const struct rs_column columns[] = {
 	{ "count", "COUNT", RS_COLUMN_NUMBER, rs_column_u64, AT(count) },
@@ -27,7 +27,7 @@ static const struct rs_column columns[] = {
 
 #define HEAD_MAX 64
 
-/* Makes the columns of the keys; the heads are in capitals, as all heads are. */
+/* Makes the columns of the keys. All column heads are in capitals. */
 static void add_keys(struct rs_column *keys, char (*heads)[HEAD_MAX],
 		     const struct rs_aggregate *aggregate)
 {

@@ -28,7 +28,7 @@ RS_COLUMN_GETTER(get_name)
 	if (!row->key.id && resolver && resolver->resolve)
 		n = resolver->resolve(resolver->ctx, row->key.schema, &row->key.address, 0, frames,
 				      RS_PROFILE_INLINED_MAX);
-	if (n) /* the outermost: the function that begins there */
+	if (n) /* the outermost function begins there */
 		rs_cell_format(cell, "%s", frames[n - 1].function);
 	else if (row->key.id)
 		rs_cell_format(cell, "#%" PRIu32, row->key.id);
@@ -64,7 +64,7 @@ RS_COLUMN_GETTER(get_number)
 		rs_cell_number(cell, row->doubtful);
 		return;
 	}
-	if (!row->timed) /* the trace does not have the vCPU's exits */
+	if (!row->timed) /* the trace lacks the vCPU's exits */
 		return;
 	if (column->arg == GUEST)
 		rs_cell_number(cell, row->timed_ns > outside ? row->timed_ns - outside : 0);
@@ -107,7 +107,7 @@ static void rows_put(struct rs_table *table, const struct report *r)
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-/* A node of the tree: of times, beside that of counts, which has the same paths. */
+/* A node in the tree of times. The tree of counts has the same paths. */
 struct tree_row {
 	const struct rs_call_node *time;
 	uint64_t count;
@@ -135,7 +135,7 @@ RS_COLUMN_GETTER(get_depth)
 	rs_cell_number(cell, ((const struct tree_row *)at)->time->depth - 1);
 }
 
-/* In text, a name is behind as many blanks as its depth asks for. */
+/* In text, a name is indented by its depth. */
 RS_COLUMN_GETTER(get_tree_name)
 {
 	const struct tree_row *row = at;

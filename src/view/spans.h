@@ -10,13 +10,13 @@
 struct rs_spans_show {
 	int fd;
 	enum rs_table_form form;
-	const char *trace; /* its name, as given */
-	bool tree;	   /* the calls, not the names */
-	/* Names of functions that are known by address alone. */
+	const char *trace; /* its name, as given by the user */
+	bool tree;	   /* the call tree instead of the names */
+	/* Names of functions that are known only by address. */
 	const struct rs_profile_resolver *resolver;
 };
 
-/* Prints a result; of a tree, its profile. */
+/* Prints a result, or, for a tree, its profile. */
 struct rs_error *rs_spans_print(const struct rs_spans_show *show, const struct rs_spans *spans,
 				const struct rs_profile *profile);
 

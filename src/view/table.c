@@ -10,8 +10,8 @@
 #include "base/duration.h"
 
 #define NS_PER_S   1000000000u
-#define WIDTH_MAX  60 /* a longer cell moves what follows it to the right */
-#define TIME_WIDTH 6  /* of most durations, so that successive tables align */
+#define WIDTH_MAX  60 /* a longer cell moves the following cells to the right */
+#define TIME_WIDTH 6  /* the width of most durations, so that successive tables align */
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
@@ -116,7 +116,7 @@ bool rs_table_cycles(const struct rs_table_clock *clock, uint64_t ticks, uint64_
 	return true;
 }
 
-/* ---- which columns there are ---------------------------------------------------------------- */
+/* ---- selection of columns ------------------------------------------------------------------- */
 
 static bool has_sets(uint32_t sets, const struct rs_table *table)
 {
@@ -146,7 +146,7 @@ static const struct rs_column *next_shown(const struct rs_table *table,
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* Returns how many columns of a terminal a text takes: its bytes that begin a UTF-8 sequence. */
+/* Returns the terminal columns of a text: the number of its bytes that begin a UTF-8 sequence. */
 static int columns_of(const char *text)
 {
 	int n = 0;
@@ -228,7 +228,7 @@ static void put_blanks(struct rs_out *out, int n)
 		rs_out_char(out, ' ');
 }
 
-/* Writes the heads, or a row. */
+/* Writes the heads or a row. */
 static void put_text_line(const struct rs_table *table, const void *row)
 {
 	struct rs_out *out = table->json->out;
@@ -306,7 +306,7 @@ static void put_json(struct rs_json *json, enum rs_column_type type, const struc
 	}
 }
 
-/* Writes a field, in quotes where it has what a field may not have (RFC 4180, 2.6). */
+/* Writes a field, in quotes if it has a character that requires them (RFC 4180, 2.6). */
 static void put_csv_text(struct rs_out *out, const char *text)
 {
 	bool quoted = strpbrk(text, ",\"\r\n") != NULL;
@@ -323,7 +323,7 @@ static void put_csv_text(struct rs_out *out, const char *text)
 		rs_out_char(out, '"');
 }
 
-/* Writes a value of CSV; most are as in JSON. */
+/* Writes a CSV value; most are the same as in JSON. */
 static void put_csv(struct rs_json *json, enum rs_column_type type, const struct rs_cell *cell)
 {
 	json->follows = false;
@@ -339,7 +339,7 @@ static void put_csv(struct rs_json *json, enum rs_column_type type, const struct
 		put_json(json, type, cell);
 }
 
-/* A line of CSV, or a row of JSON. */
+/* Writes a line of CSV or a row of JSON. */
 struct data_line {
 	const struct rs_table *table;
 	bool is_head, follows;
@@ -366,7 +366,7 @@ static void put_value(struct data_line *line, const char *key, const char *unit,
 		put_csv(json, type, cell);
 }
 
-/* Writes a time in ns, and with a clock also in cycles; one may be unknown. */
+/* Writes a time in ns, and with a clock also in cycles. Either may be unknown. */
 static void put_time(struct data_line *line, const char *key, const struct rs_cell *cell)
 {
 	const struct rs_table_clock *clock = line->table->clock;

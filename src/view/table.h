@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tables. A report declares its columns and passes its rows; this writes text, JSON and CSV.
+ * Tables. A report declares its columns and passes its rows; this code writes text, JSON and CSV.
  *
  *	#define AT(member) RS_COLUMN_AT(struct row, member)
  *
@@ -11,9 +11,9 @@
  *		{ 0 },
  *	};
  *
- * An unknown value is "-" in text, null in JSON and an empty field in CSV. Rows are written as they
- * are passed. The columns of text are as wide as their cells, so text needs each row twice: first
- * for rs_table_measure(), then for rs_table_row(). rs_table_rows() does both.
+ * An unknown value is "-" in text, null in JSON and an empty field in CSV. Each row is written when
+ * it is passed. The columns of text are as wide as their widest cell, so text needs each row twice:
+ * first for rs_table_measure(), then for rs_table_row(). rs_table_rows() does both.
  */
 #ifndef RS_VIEW_TABLE_H
 #define RS_VIEW_TABLE_H
@@ -26,11 +26,11 @@
 
 enum rs_table_form {
 	RS_TABLE_TEXT,
-	RS_TABLE_JSON, /* an object a row, in the caller's array or line */
+	RS_TABLE_JSON, /* one object per row, in the caller's array or line */
 	RS_TABLE_CSV,  /* RFC 4180, below a line of the keys */
 };
 
-/* The type of a column's values decides how each form shows them. */
+/* The type of a column's values determines their representation in each form. */
 enum rs_column_type {
 	RS_COLUMN_TEXT,	  /* left-aligned; the others are right-aligned */
 	RS_COLUMN_NUMBER, /* unsigned */
@@ -40,7 +40,7 @@ enum rs_column_type {
 	RS_COLUMN_REAL,
 	RS_COLUMN_SHARE, /* in percent */
 	RS_COLUMN_TIME,	 /* JSON, CSV: KEY_ns, and with a clock KEY_cycles; text: 12.3us */
-	RS_COLUMN_HIST,	 /* JSON alone: a list of from_ns, to_ns, count */
+	RS_COLUMN_HIST,	 /* only JSON: a list of from_ns, to_ns, count */
 };
 
 /* One value of a row. A getter that sets nothing leaves it unknown. */
@@ -66,38 +66,38 @@ typedef void rs_column_fn(const struct rs_column *column, const void *report, co
 			 const void *at __attribute__((unused)), struct rs_cell *cell)
 
 struct rs_column {
-	const char *key;  /* in JSON and CSV; NULL: the column is of the text alone */
-	const char *head; /* in the text; NULL: the column is of JSON and CSV alone */
+	const char *key;  /* in JSON and CSV; NULL: the column is only in text */
+	const char *head; /* in text; NULL: the column is only in JSON and CSV */
 	enum rs_column_type type;
 	rs_column_fn *get;
 	uint32_t arg;	    /* for the getter: an offset in the row, a percentile */
 	uint32_t sets;	    /* the table has the column if it has one of these sets; 0: always */
-	uint32_t text_sets; /* the same, for the text */
-	uint16_t width;	    /* of the text, at least */
+	uint32_t text_sets; /* the same for text */
+	uint16_t width;	    /* minimum width in text */
 };
 
 /* The clock of times that are ticks of a TSC or of CLOCK_MONOTONIC. */
 struct rs_table_clock {
-	uint64_t tsc_hz; /* 0: not known */
+	uint64_t tsc_hz; /* 0: unknown */
 	bool ticks_are_ns;
 };
 
 struct rs_table {
-	struct rs_json *json; /* writes to the output, whatever the form */
+	struct rs_json *json; /* writes to the output in each form */
 	enum rs_table_form form;
-	const struct rs_column *columns;    /* end with an empty one */
+	const struct rs_column *columns;    /* terminated by an empty one */
 	const void *report;		    /* the getters' */
-	const char *name;		    /* in JSON and CSV, as "table"; NULL: neither has it */
+	const char *name;		    /* "table" in JSON and CSV; NULL: omitted */
 	const struct rs_table_clock *clock; /* NULL: times are ns */
 	uint32_t sets;
-	bool has_head; /* the head is written already */
-	/* Another tool's layout: numbers are left-aligned, a longer cell moves what follows it,
+	bool has_head; /* the header has been written */
+	/* Another tool's layout: numbers are left-aligned, a longer cell moves the following ones,
 	 * and a row keeps its last blanks. */
 	bool fixed;
-	uint16_t widths[RS_TABLE_COLUMNS_MAX]; /* the table's own */
+	uint16_t widths[RS_TABLE_COLUMNS_MAX]; /* used by the table */
 };
 
-/* Widens the columns of text for a row; the other forms need none of it. */
+/* Widens the columns of text for a row. No-op for other forms. */
 void rs_table_measure(struct rs_table *table, const void *row);
 
 /* Writes the line of heads (text) or keys (CSV) unless has_head is set; sets has_head. */
@@ -105,11 +105,11 @@ void rs_table_head(struct rs_table *table);
 
 void rs_table_row(const struct rs_table *table, const void *row);
 
-/* Writes n rows, `bytes` apart, below a head. */
+/* Writes n rows, `bytes` apart, below a header. */
 void rs_table_rows(struct rs_table *table, const void *rows, size_t n, size_t bytes);
 
-/* Returns the rows of a kind, and their number in *n_of. Rows begin with their kind, an enum, and
- * are sorted by it. */
+/* Returns the rows of a kind, and sets *n_of to their number. Rows begin with their kind, an enum,
+ * and are sorted by it. */
 const void *rs_table_kind(const void *rows, size_t n, size_t bytes, int kind, size_t *n_of);
 
 /* Convert ticks. Return false if the frequency is unknown. */
@@ -122,7 +122,7 @@ static inline void rs_cell_number(struct rs_cell *cell, uint64_t value)
 	cell->value = value;
 }
 
-/* Sets a number that is unknown below `least`. */
+/* Sets a number, which is unknown below `least`. */
 static inline void rs_cell_known(struct rs_cell *cell, int value, int least)
 {
 	if (value >= least)
@@ -141,7 +141,7 @@ void rs_cell_format(struct rs_cell *cell, const char *format, ...)
 
 void rs_cell_real(struct rs_cell *cell, double value);
 
-/* Sets what percentage `part` is of `of`: unknown if that is 0. */
+/* Sets the percentage of `part` in `of`, which is unknown if `of` is 0. */
 void rs_cell_share(struct rs_cell *cell, uint64_t part, uint64_t of);
 
 /* Getters of a member of the row. arg is the member's offset. */
@@ -151,9 +151,9 @@ rs_column_fn rs_column_int;  /* unknown below 0 */
 rs_column_fn rs_column_id;   /* unknown below 1 */
 rs_column_fn rs_column_text; /* a const char *; unknown if NULL or empty */
 
-/* Durations of one thing: each report shows the same columns of them. */
+/* The distribution of durations. All reports show it with the same columns. */
 struct rs_spread {
-	uint64_t n, total, min, max; /* n: what was timed; 0: all of it is unknown */
+	uint64_t n, total, min, max; /* n: number of durations; 0: all members are unknown */
 	const struct rs_hist *hist;
 };
 #define RS_SPREAD_MIN  0u /* a column's arg; between these: permille */
@@ -161,7 +161,7 @@ struct rs_spread {
 #define RS_SPREAD_MEAN 1001u
 void rs_cell_spread(struct rs_cell *cell, const struct rs_spread *spread, uint32_t arg);
 
-/* The columns of a spread, by a getter that calls rs_cell_spread(), and their sets. */
+/* The columns of a spread, with a getter that calls rs_cell_spread(), and with their sets. */
 #define RS_COLUMN_SPREAD(get, all_sets, mean_sets)                                                 \
 	{ "min", "MIN", RS_COLUMN_TIME, get, RS_SPREAD_MIN, all_sets },                            \
 		{ "mean", "MEAN", RS_COLUMN_TIME, get, RS_SPREAD_MEAN, mean_sets },                \

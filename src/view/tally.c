@@ -7,7 +7,7 @@
 
 #include "event/exit_reason.h"
 
-_Static_assert(offsetof(struct rs_tally_row, kind) == 0, "as rs_table_kind() needs it");
+_Static_assert(offsetof(struct rs_tally_row, kind) == 0, "required by rs_table_kind()");
 
 const char *rs_tally_kind_name(enum rs_tally_kind kind)
 {
@@ -18,7 +18,7 @@ const char *rs_tally_kind_name(enum rs_tally_kind kind)
 	return names[kind];
 }
 
-/* What one call prints. */
+/* The data of one call. */
 struct page {
 	const struct rs_tally_show *show;
 	const struct rs_tally *tally;
@@ -78,7 +78,7 @@ RS_COLUMN_GETTER(get_guest)
 		rs_cell_number(cell, row->guest);
 }
 
-/* The time is unknown if neither all nor a part of it was measured. */
+/* The time is unknown if no part of it was measured. */
 RS_COLUMN_GETTER(get_time)
 {
 	const struct rs_tally_row *row = at;
@@ -87,7 +87,7 @@ RS_COLUMN_GETTER(get_time)
 		rs_column_u64(column, report, at, cell);
 }
 
-/* The base is the time of the row's CPUs, else of its vCPUs. */
+/* The base is the time of the row's CPUs, or else of its vCPUs. */
 RS_COLUMN_GETTER(get_share)
 {
 	const struct rs_tally_row *row = at;
@@ -96,7 +96,7 @@ RS_COLUMN_GETTER(get_share)
 		rs_cell_share(cell, row->total - row->off, row->base);
 }
 
-/* A duration needs a begin and an end; total includes parts of which one is missing. */
+/* A duration needs a begin and an end; the total includes parts without one of them. */
 RS_COLUMN_GETTER(get_spread)
 {
 	const struct rs_tally_row *row = at;
@@ -106,8 +106,8 @@ RS_COLUMN_GETTER(get_spread)
 }
 
 /* Sets of columns: the kind of table, and the keys of its rows. */
-#define OF(kind)  (1u << RS_TALLY_##kind)
-#define BY(whose) ((uint32_t)RS_TALLY_BY_##whose << RS_TALLY_KINDS)
+#define OF(kind) (1u << RS_TALLY_##kind)
+#define BY(key)	 ((uint32_t)RS_TALLY_BY_##key << RS_TALLY_KINDS)
 
 #define AT(member) RS_COLUMN_AT(struct rs_tally_row, member)
 
@@ -132,7 +132,7 @@ static const struct rs_column columns[] = {
 	{ 0 },
 };
 
-/* ---- beside the rows ------------------------------------------------------------------------ */
+/* ---- totals --------------------------------------------------------------------------------- */
 
 static void put_span(const struct page *p, struct rs_out *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tally as a table: text, CSV, or one object of JSON. Times are given in ns and in cycles. One
- * of these is unknown if the frequency of the TSC is.
+ * The tally as a table: text, CSV, or one object of JSON. Times are in ns and in cycles. One of
+ * these is unknown if the frequency of the TSC is unknown.
  */
 #ifndef RS_VIEW_TALLY_H
 #define RS_VIEW_TALLY_H
@@ -15,8 +15,8 @@ struct rs_tally_show {
 	enum rs_tally_kind kind;
 	uint32_t by;	   /* RS_TALLY_BY_ */
 	bool is_by;	   /* --by was given */
-	uint64_t tsc_hz;   /* the trace's TSC; 0: its frequency is not known */
-	const char *trace; /* its name, as given */
+	uint64_t tsc_hz;   /* the trace's TSC; 0: its frequency is unknown */
+	const char *trace; /* its name, as given by the user */
 };
 
 /* "exits", "interrupts", "cpu" */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ringside top`: a screen of what the VMs' vCPUs do. It has three independent parts:
+ * `ringside top`: a screen of the VMs' vCPUs and their activity. It has three independent parts:
  *
  *	struct rs_exits --> rs_top_page() --> lines of text --> rs_top_screen_draw() (a terminal)
  *	     key -------> rs_top_key() ---^             \-----> stdout (--batch)
  *
- * The page is complete as plain text; colours repeat what it says.
+ * The page is complete as plain text; colours add no information.
  */
 #ifndef RS_VIEW_TOP_H
 #define RS_VIEW_TOP_H
@@ -30,11 +30,11 @@ enum rs_top_sort {
 	RS_TOP_SORTS,
 };
 
-/* What the user has chosen. Zero is the initial state. */
+/* The user's choices. Zero is the initial state. */
 struct rs_top {
 	enum rs_top_sort sort;
 	char filter[RS_TOP_FILTER_MAX]; /* a glob on VMs' names; empty: all */
-	char typing[RS_TOP_FILTER_MAX]; /* the filter that is being typed */
+	char typing[RS_TOP_FILTER_MAX]; /* the filter during input */
 	bool is_typing;
 	bool paused;
 	bool vms;    /* one line per VM, without its vCPUs */
@@ -54,22 +54,23 @@ struct rs_top_row {
 	uint64_t ns[RS_VCPU_STATES];
 };
 
-/* What the page shows beside the VMs. */
+/* The other contents of the page. */
 struct rs_top_about {
 	const char *host;
 	const char *clock;    /* the time of day */
-	uint64_t interval_ns; /* which the figures cover */
+	uint64_t interval_ns; /* the interval of the figures */
 	const char *note;     /* a warning for the user, or NULL */
 };
 
-/* Makes the list: VMs, each followed by its vCPUs, sorted and filtered. The caller frees *rows. */
+/* Makes the list of VMs, each followed by its vCPUs, sorted and filtered. The caller frees
+ * *rows. */
 struct rs_error *rs_top_rows(const struct rs_top *top, const struct rs_exits *exits,
 			     struct rs_top_row **rows, size_t *n);
 
 enum rs_top_style {
 	RS_TOP_PLAIN,
 	RS_TOP_HEAD,	 /* column heads */
-	RS_TOP_SELECTED, /* begins with '>', too */
+	RS_TOP_SELECTED, /* also begins with '>' */
 	RS_TOP_WARNING,
 };
 
@@ -83,7 +84,7 @@ struct rs_top_page {
 	struct rs_top_line line[RS_TOP_LINES_MAX];
 };
 
-/* Fills a page of that size. Moves the selection to the first line if its line is gone. */
+/* Fills a page of this size. Moves the selection to the first line if its line is gone. */
 struct rs_error *rs_top_page(struct rs_top *top, const struct rs_exits *exits,
 			     const struct rs_top_about *about, int columns, int lines,
 			     struct rs_top_page *page);
@@ -106,7 +107,8 @@ bool rs_top_key(struct rs_top *top, const struct rs_exits *exits, int key);
 
 /* ---- the terminal (ncurses) ----------------------------------------------------------------- */
 
-/* Opens the terminal. RS_FAILED: standard input or output is not one, or its type is unknown. */
+/* Opens the terminal. Returns RS_FAILED if standard input or output is not a terminal, or if its
+ * type is unknown. */
 struct rs_error *rs_top_screen_open(void);
 void rs_top_screen_close(void);
 void rs_top_screen_size(int *columns, int *lines);

@@ -2,9 +2,9 @@
 /*
  * The page of `ringside top`, as lines of text for any size of screen:
  *
- *	what and when, totals
+ *	title, totals
  *	sort, filter, warnings
- *	list: a line a VM or vCPU       scrolls with the selection
+ *	list: a line for each VM or vCPU       scrolls with the selection
  *	reasons (or causes) of the selected line
  *	keys
  */
@@ -31,7 +31,7 @@ static const char *const sort_names[RS_TOP_SORTS] = {
 	[RS_TOP_BY_WAIT] = "wait",   [RS_TOP_BY_NAME] = "name",
 };
 
-/* The states that have a column, and its head. */
+/* The states with a column, and its head. */
 static const struct {
 	enum rs_vcpu_state state;
 	const char *head;
@@ -45,17 +45,17 @@ static const struct {
 static const char *const help_lines[] = {
 	"up, down, page up, page down, home   select a VM or a vCPU",
 	"s, S   sort VMs by the next, the previous column; vCPUs stay under their VM",
-	"f      filter VMs by name: a word, or a glob such as web-*; Enter sets it, Esc does not",
+	"f      filter VMs by name: a word, or a glob such as web-*; Enter sets it, Esc cancels",
 	"p      pause, resume",
-	"v      VMs alone, or with their vCPUs",
-	"c      below: the causes of exits (ports, addresses, MSRs), or their reasons",
+	"v      show only VMs, or VMs with their vCPUs",
+	"c      below: show causes of exits (ports, addresses, MSRs), or reasons",
 	"q      quit",
 	"",
 	"GUEST  runs in the guest           POLL   halted, KVM spins for the wake-up",
 	"KERN   an exit handled by KVM      HALT   halted, asleep",
 	"USER   an exit handled by the VMM  BLOCK  asleep in the VMM",
 	"                                   WAIT   could run, waits for a CPU",
-	"All are percentages of the time that Ringside watched the vCPU in the interval.",
+	"All are percentages of the time that Ringside observed the vCPU in the interval.",
 };
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ static int name_columns(const struct rs_top_page *page)
 	return n < NAME_MIN ? NAME_MIN : n > NAME_MAX ? NAME_MAX : n;
 }
 
-/* Writes the name of a VM, indented for its vCPUs, as wide as the column. */
+/* Writes the name of a VM, indented for its vCPUs, in the width of the column. */
 static void name_text(const struct rs_top_row *row, int columns, char *text, size_t room)
 {
 	char name[RS_KVM_VM_MAX + 8];
@@ -200,7 +200,7 @@ static size_t selected_row(struct rs_top *top, const struct rs_top_row *rows, si
 
 	if (at < n || !n)
 		return at;
-	if (row_find(rows, n, top->pid, 0) < n) /* the list has no vCPUs any more */
+	if (row_find(rows, n, top->pid, 0) < n) /* the list no longer has vCPUs */
 		at = row_find(rows, n, top->pid, 0);
 	else
 		at = 0;

@@ -25,7 +25,7 @@ static const char *vm_name(const char *vm)
 	return vm ? vm : "-";
 }
 
-static bool wanted(const struct rs_top *top, const char *vm)
+static bool passes_filter(const struct rs_top *top, const char *vm)
 {
 	char glob[RS_TOP_FILTER_MAX + 2];
 	size_t len = strlen(top->filter);
@@ -50,7 +50,7 @@ static void row_add(struct rs_top_row *to, const struct rs_exits_vcpu *vcpu)
 
 static uint64_t row_share(const struct rs_top_row *row, enum rs_vcpu_state state)
 {
-	/* In parts of 2^20 of the time, so that the number of vCPUs does not matter. */
+	/* In units of 2^-20 of the time, independent of the number of vCPUs. */
 	return row->wall_ns ? (uint64_t)(((__uint128_t)row->ns[state] << 20) / row->wall_ns) : 0;
 }
 
@@ -153,7 +153,7 @@ struct rs_error *rs_top_rows(const struct rs_top *top, const struct rs_exits *ex
 		return rs_error_no_memory();
 	}
 	for (size_t i = 0; i < exits->n_vcpus; i++) {
-		if (wanted(top, exits->vcpus[i].vm))
+		if (passes_filter(top, exits->vcpus[i].vm))
 			vcpus[n_vcpus++] = &exits->vcpus[i];
 	}
 	qsort(vcpus, n_vcpus, sizeof(*vcpus), vcpu_compare);

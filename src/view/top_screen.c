@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The terminal of `ringside top`. This is the only file that uses ncurses. */
+/* The terminal of `ringside top`. Only this file uses ncurses. */
 #include "view/top.h"
 
 #include <locale.h>

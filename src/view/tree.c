@@ -6,8 +6,8 @@
  *	[58.294ms ]   > load_gdt
  *	[58.314ms ]   < load_gdt (20.0us)
  *
- * Each stream has a stack of its open spans. A record holds its span's depth, so the tree is right
- * again after a loss. A duration that may include a loss is followed by a question mark.
+ * Each stream has a stack of its open spans. A record holds its span's depth, so the tree is
+ * correct again after a loss. A duration that may include a loss is followed by a question mark.
  */
 #include "view/view.h"
 
@@ -27,7 +27,7 @@ struct open_span {
 };
 
 struct stack {
-	struct stack *next; /* of a stream of another trace with the same index */
+	struct stack *next; /* for a stream of another trace with the same index */
 	const struct rs_stream *stream;
 	uint32_t depth;
 	struct open_span spans[DEPTH_MAX];
@@ -66,7 +66,7 @@ static struct stack *stack_of(struct tree_sink *t, const struct rs_stream *strea
 	return t->stacks[stream->index] = stack;
 }
 
-/* Writes a time since the start with up to three decimals, none that are zero: 58.197ms, 941us,
+/* Writes a time since the start with up to three decimals, without trailing zeros: 58.197ms, 941us,
  * 1.5s. Returns its length. */
 static int time_text(char *text, size_t bytes, int64_t ns)
 {
@@ -146,7 +146,7 @@ static void begin(struct tree_sink *t, struct stack *stack, const struct rs_view
 	line_head(&t->view_sink, view, span.depth);
 	rs_out_text(out, "> ");
 	span_name(out, view, span.name);
-	if (span.arg) {
+	if (span.arg || rs_schema_name_has_argument(view->stream->schema, span.name)) {
 		rs_out_char(out, ' ');
 		rs_out_dec(out, span.arg);
 	}
@@ -173,9 +173,9 @@ static void end(struct tree_sink *t, struct stack *stack, const struct rs_view *
 		return;
 	open = &stack->spans[span.depth];
 	if (!open->known || open->name != span.name)
-		return; /* its beginning was lost, or is not in the time asked for */
+		return; /* its beginning was lost, or is outside the selected time */
 	rs_out_text(out, " (");
-	if (view->ts_ns < open->since_ns) /* a clock that went back */
+	if (view->ts_ns < open->since_ns) /* the clock went back */
 		rs_out_char(out, '-');
 	rs_out_text(out, rs_duration_text((uint64_t)llabs(view->ts_ns - open->since_ns), text));
 	rs_out_text(out, open->doubtful ? "?)" : ")");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes what the text views share: the stream, the time and the arguments of an event. */
+/* The common parts of the text views: the stream, the time and the arguments of an event. */
 #include "view/view.h"
 
 #include "event/view.h"
@@ -42,7 +42,7 @@ size_t rs_view_sink_allow(struct rs_view_sink *view_sink, size_t n)
 	return n;
 }
 
-/* Writes a text that is mostly short: a loop is faster than a call. */
+/* Writes a text that is usually short, for which a loop is faster than a call. */
 static inline void brief(struct rs_out *out, const char *text)
 {
 	char *const begin = out->buffer + out->used, *at = begin;
@@ -132,14 +132,14 @@ static void name(struct rs_out *out, const struct rs_view *view, uint64_t id)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-#define ENUM_MAX 2048u /* values from here on are looked for one by one */
+#define ENUM_MAX 2048u /* values from here on are searched one by one */
 
 struct word {
 	const char *text; /* NULL: none */
 	size_t bytes;
 };
 
-/* How a field is shown, and the text before it. */
+/* The format of a field, and the text before it. */
 struct shown_field {
 	const struct rs_field *field;
 	uint32_t lead_at, lead_bytes; /* " name=", in the form's text */
@@ -147,13 +147,13 @@ struct shown_field {
 	struct word *words; /* an enumeration's, by value below n_words; NULL: none */
 };
 
-/* What the lines of all events of a kind have in common; made once. */
+/* The common parts of the lines of all events of a kind, computed once. */
 struct rs_words_form {
-	struct rs_words_form *next; /* of its place */
+	struct rs_words_form *next; /* in its bucket */
 	const struct rs_event *event;
 	const char *text; /* the probe, then the leads, then room for a copy of RS_OUT_PIECE */
 	uint32_t probe_bytes;
-	uint16_t n_fields; /* the event may be gone before */
+	uint16_t n_fields; /* the event may be freed earlier */
 	struct shown_field fields[];
 };
 
@@ -164,8 +164,8 @@ static void form_free(struct rs_words_form *form)
 	free(form);
 }
 
-/* Makes a table of an enumeration's names. Without memory there is none: rs_enum_name() finds the
- * same names. */
+/* Makes a table of an enumeration's names. If out of memory, there is no table, and rs_enum_name()
+ * finds the names. */
 static void words_make(struct shown_field *shown, const struct rs_enum *values)
 {
 	uint64_t most = 0;
@@ -213,7 +213,7 @@ static struct rs_words_form *form_make(const struct rs_event *event)
 	return form;
 }
 
-/* Returns NULL without memory, which becomes the error of the output. */
+/* Returns NULL if out of memory, which becomes the error of the output. */
 static __attribute__((noinline)) struct rs_words_form *form_new(struct rs_view_sink *s,
 								const struct rs_event *event)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints the Xen reports: each is some tables, one below the other. */
+/* Prints the Xen reports. Each consists of one or more tables. */
 #include "view/xen_tables.h"
 
-_Static_assert(offsetof(struct rs_xen_row, kind) == 0, "as rs_table_kind() needs it");
+_Static_assert(offsetof(struct rs_xen_row, kind) == 0, "required by rs_table_kind()");
 
 static void put_json_head(struct rs_json *json, const struct rs_xen_show *show,
 			  const struct rs_xen_result *result)
@@ -29,7 +29,7 @@ static void put_interval(struct rs_out *out, const struct rs_xen_result *result)
 	rs_out_text(out, "s\n");
 }
 
-/* Writes a table's title, below a blank line if something is above it. */
+/* Writes a table's title, after a blank line unless it is the first. */
 static void put_title(struct rs_out *out, const char *title, bool any)
 {
 	rs_out_line(out);

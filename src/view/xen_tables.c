@@ -12,7 +12,7 @@
 
 /* ---- columns that several tables have ------------------------------------------------------- */
 
-/* A domain has the name that the VM of its events has. */
+/* A domain has the name of the VM of its events. */
 RS_COLUMN_GETTER(get_vm)
 {
 	const struct rs_xen_row *row = at;
@@ -21,7 +21,8 @@ RS_COLUMN_GETTER(get_vm)
 		rs_cell_format(cell, "d%d", row->dom);
 }
 
-/* Returns whether a row's time is known: that of a state, with its edges, or what was timed. */
+/* Returns whether a row's time is known: that of a state, including its edges, or a timed
+ * duration. */
 static bool total_of(const struct rs_xen_row *row, uint64_t *ns)
 {
 	static const uint32_t states = 1u << RS_XEN_STATES | 1u << RS_XEN_DOMAINS |
@@ -70,7 +71,7 @@ RS_COLUMN_GETTER(get_interval)
 	}
 #define AT(member) RS_COLUMN_AT(struct rs_xen_row, member)
 
-/* The first columns of each table: with --interval, each line of CSV names its interval. */
+/* The first columns of each table. With --interval, each line of CSV has its interval. */
 #define INTERVAL                                                                                   \
 	COLUMN("from_ns", NULL, SIGNED, get_interval, 0, XEN_TABLE_INTERVAL),                      \
 		COLUMN("to_ns", NULL, SIGNED, get_interval, 1, XEN_TABLE_INTERVAL)
@@ -325,12 +326,12 @@ static const struct rs_column pm_columns[] = {
 const struct xen_table xen_tables[] = {
 	{ RS_XEN_VOLUME, "volume", "Records", volume_columns },
 	{ RS_XEN_PCPUS, "pcpus", "Physical CPUs", pcpus_columns },
-	{ RS_XEN_DOMAINS, "domains", "Domains: what their vCPUs did together", domains_columns },
+	{ RS_XEN_DOMAINS, "domains", "Domains: states of their vCPUs together", domains_columns },
 	{ RS_XEN_STATES, "vcpus", "vCPUs", vcpus_columns },
 	{ RS_XEN_AFFINITY, "affinity", "Where vCPUs ran", affinity_columns },
 	{ RS_XEN_EXITS, "exits", "Exits", exits_columns },
 	{ RS_XEN_CALLS, "hypercalls", "Hypercalls", calls_columns },
-	{ RS_XEN_PV, "pv", "What PV domains needed Xen for", pv_columns },
+	{ RS_XEN_PV, "pv", "Entries of PV domains into Xen", pv_columns },
 	{ RS_XEN_INTERRUPTS, "interrupts", "Interrupts", interrupts_columns },
 	{ RS_XEN_IO, "io", "Port and memory-mapped I/O", io_columns },
 	{ RS_XEN_CR3, "cr3", "Address spaces", cr3_columns },

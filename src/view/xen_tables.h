@@ -5,7 +5,7 @@
 
 #include "view/xen.h"
 
-/* The set of the columns that say which interval a row is of. */
+/* The set of the columns with the interval of a row. */
 #define XEN_TABLE_INTERVAL 2u
 
 struct xen_table {

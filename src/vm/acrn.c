@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Traces the exit loop in the events of ACRN's hypervisor (acrn.def): vm_enter just before KVM_RUN,
- * vm_exit just after it, then the handler's event, if ACRN has one. Each vCPU stands for a physical
- * CPU: its number identifies its ring, which a recorder lends (lend.h), and is the CPU in its
- * records. Exits from KVM to user space appear as the VMX exit reason to which they correspond.
- * Exits that KVM handles in the kernel are not visible here.
+ * vm_exit just after it, then the handler's event, if ACRN has one. Each vCPU appears as a physical
+ * CPU. Its number identifies its ring, which a recorder lends (lend.h), and is the CPU in its
+ * records. An exit from KVM to user space appears with the corresponding VMX exit reason. Exits
+ * that KVM handles in the kernel are not visible here.
  */
 #include "vm/internal.h"
 
@@ -77,8 +77,8 @@ static uint64_t two(uint32_t low, uint32_t high)
 	return low | (uint64_t)high << 32;
 }
 
-/* Records the handler's event of an exit. HLT has none in ACRN, and one for an interrupt would lack
- * the vector. */
+/* Records the handler's event of an exit. ACRN has no event for HLT, and an event for an interrupt
+ * would lack the vector. */
 static void put_handler(struct rs_vm_vcpu *vcpu, uint32_t reason)
 {
 	const struct kvm_run *run = vcpu->run;

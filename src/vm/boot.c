@@ -4,8 +4,8 @@
  * stack, its ring, and registers that put it in long mode at the image's entry.
  *
  * The tables map the first 4 GiB to themselves in large pages, RAM or not, so that an access
- * outside RAM becomes an exit with its address. Page 0 is not mapped, so that null pointers fault;
- * nor is the page below each stack, so that a stack overflow faults.
+ * outside RAM becomes an exit with its address. Page 0 is not mapped, so that null pointers fault.
+ * The page below each stack is not mapped, so that a stack overflow faults.
  */
 #include "vm/internal.h"
 
@@ -64,7 +64,7 @@ static uint64_t *table_at(const struct tables *t, uint64_t gpa)
 	return (uint64_t *)(void *)rs_vm_hva(t->vm, gpa & PTE_ADDRESS, RS_VM_PAGE_BYTES);
 }
 
-/* Returns the table to which an entry points in *table, and creates it if there is none. */
+/* Sets *table to the table to which an entry points. Creates the table if there is none. */
 static struct rs_error *table_below(struct tables *t, uint64_t *entry, uint64_t **table)
 {
 	if (!(*entry & PTE_PRESENT)) {
@@ -136,13 +136,15 @@ static uint64_t align_up(uint64_t gpa, uint64_t to)
 static struct rs_error *vcpu_place(struct rs_vm_vcpu *vcpu, struct tables *t, uint64_t *next)
 {
 	const struct rs_vm_options *options = &vcpu->vm->options;
+	/* Another process may read shared rings: `record --guest-memory`. */
+	bool traces = vcpu->vm->trace || options->hand_over == RS_KIT_SHARED;
 	struct rs_kit_boot boot = {
 		.magic = RS_KIT_BOOT_MAGIC,
 		.version = RS_KIT_VERSION,
 		.bytes = sizeof(boot),
 		.vcpu = vcpu->index,
 		.vcpus = options->vcpus,
-		.hand_over = vcpu->vm->trace ? options->hand_over : RS_KIT_NO_TRACE,
+		.hand_over = traces ? options->hand_over : RS_KIT_NO_TRACE,
 		.mask = options->mask,
 		.stack = align_up(*next + RS_VM_PAGE_BYTES, RS_KIT_STACK_BYTES),
 	};
@@ -156,7 +158,7 @@ static struct rs_error *vcpu_place(struct rs_vm_vcpu *vcpu, struct tables *t, ui
 	boot.input = vcpu->input_gpa = vcpu->boot_gpa + RS_VM_PAGE_BYTES;
 	boot.output = vcpu->output_gpa = boot.input + RS_KIT_BUFFER_BYTES;
 	end = boot.output + RS_KIT_BUFFER_BYTES;
-	if (vcpu->vm->trace) {
+	if (traces) {
 		boot.ring = end;
 		boot.ring_bytes = options->ring_bytes;
 	}
@@ -195,7 +197,7 @@ static struct rs_error *registers_set(struct rs_vm_vcpu *vcpu, const struct tabl
 	struct kvm_sregs s;
 	struct kvm_regs r = {
 		.rip = vcpu->vm->image.entry,
-		.rsp = vcpu->boot_gpa, /* end of the stack */
+		.rsp = vcpu->boot_gpa, /* upper end of the stack */
 		.rdi = vcpu->boot_gpa,
 		.rflags = RFLAGS_FIXED,
 	};

@@ -25,8 +25,7 @@ static bool typed(const struct rs_kit_message *message, const uint8_t *types, ui
 	return true;
 }
 
-/* Calls a function of the host, and writes its result where the guest wants it. answer receives
- * the result. */
+/* Calls a function of the host. Writes its result to `answer`, and to the guest's buffer. */
 static enum rs_kit_host_status host_call(struct rs_vm_vcpu *vcpu,
 					 const struct rs_kit_host_call *call, const char *name,
 					 struct rs_vm_message *answer)
@@ -59,7 +58,8 @@ bool rs_vm_serve_call(struct rs_vm_vcpu *vcpu, uint64_t gpa)
 
 	if (!rs_vm_read(vcpu->vm, gpa, &call, sizeof(call)) || call.name_bytes > RS_KIT_NAME_MAX ||
 	    !rs_vm_read_text(vcpu->vm, call.name, call.name_bytes, name, sizeof(name))) {
-		rs_vm_crash(vcpu, RS_VM_CRASHED, "a call to the host from no memory (0x%llx)",
+		rs_vm_crash(vcpu, RS_VM_CRASHED,
+			    "a call to the host with its message outside memory (0x%llx)",
 			    (unsigned long long)gpa);
 		return false;
 	}
@@ -108,7 +108,7 @@ void rs_vm_serve_abort(struct rs_vm_vcpu *vcpu, uint64_t gpa)
 
 	if (!rs_vm_read(vcpu->vm, gpa, &abort, sizeof(abort)) ||
 	    !rs_vm_read_text(vcpu->vm, abort.text, abort.text_bytes, text, sizeof(text))) {
-		rs_vm_crash(vcpu, RS_VM_CRASHED, "it gave up");
+		rs_vm_crash(vcpu, RS_VM_CRASHED, "the guest aborted, with an invalid message");
 		return;
 	}
 	if (abort.vector < sizeof(vector_names) / sizeof(vector_names[0]))
@@ -119,7 +119,8 @@ void rs_vm_serve_abort(struct rs_vm_vcpu *vcpu, uint64_t gpa)
 		rs_vm_crash(vcpu, RS_VM_CRASHED, "exception %u (%s), error 0x%llx, address 0x%llx",
 			    abort.vector, name ? name : "unknown", (unsigned long long)abort.error,
 			    (unsigned long long)abort.address);
-	vcpu->outcome.rip = abort.rip; /* of the exception, not of the code that reported it */
+	/* address of the exception, not of the code that reported it */
+	vcpu->outcome.rip = abort.rip;
 }
 
 /* ---- the host calls ----------------------------------------------------------------------- */
@@ -229,7 +230,7 @@ struct rs_error *rs_vm_boot(struct rs_vm *vm, uint32_t timeout_ms, struct rs_vm_
 	struct rs_error *err;
 
 	if (!vm->image.path || vm->booted)
-		return rs_error_create(RS_USAGE, "boot without a guest, or for the second time");
+		return rs_error_create(RS_USAGE, "boot without a guest, or booted already");
 	err = rs_vm_boot_prepare(vm);
 	if (!err)
 		err = rs_vm_threads_start(vm);

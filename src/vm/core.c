@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A core of the VM: its RAM with the log's memory behind it, and the registers of each vCPU. */
+/* Writes a core of the VM: its RAM with the log's memory behind it, and the registers of each
+ * vCPU. */
 #include "vm/internal.h"
 
 #include "introspect/dump.h"

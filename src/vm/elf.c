@@ -2,8 +2,8 @@
 /*
  * Loads a guest: a static ELF64 at fixed addresses, with virtual addresses equal to physical ones.
  * libelf reads the file's structures; this file checks their content against the file's size and
- * the VM's memory before it loads a byte. The file is read, never mapped: if it shrinks meanwhile,
- * that is an error.
+ * the VM's memory before it loads a byte. The file is read, never mapped, so that a file that
+ * shrinks meanwhile causes an error, not SIGBUS.
  */
 #include "vm/internal.h"
 
@@ -41,7 +41,7 @@ static struct rs_error *header_check(struct loader *l)
 	GElf_Ehdr header;
 
 	if (elf_kind(l->elf) != ELF_K_ELF || !gelf_getehdr(l->elf, &header))
-		return rs_error_create(RS_USAGE, "no ELF file");
+		return rs_error_create(RS_USAGE, "not an ELF file");
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    header.e_machine != EM_X86_64)
 		return rs_error_create(RS_USAGE, "not a guest for x86-64");
@@ -81,11 +81,11 @@ static struct rs_error *segment_load(struct loader *l, const GElf_Phdr *p)
 	if (p->p_offset > l->file_bytes || p->p_filesz > l->file_bytes - p->p_offset)
 		return bad("a segment reaches past the end of the file");
 	if (p->p_vaddr != p->p_paddr || p->p_paddr < RS_VM_IMAGE_GPA)
-		return rs_error_create(RS_USAGE,
-				       "a segment at 0x%llx: guests must be linked at 0x%llx or "
-				       "above, virtual and physical the same (see guest.ld)",
-				       (unsigned long long)p->p_paddr,
-				       (unsigned long long)RS_VM_IMAGE_GPA);
+		return rs_error_create(
+			RS_USAGE,
+			"a segment at 0x%llx: guests must be linked at 0x%llx or "
+			"above, with equal virtual and physical addresses (see guest.ld)",
+			(unsigned long long)p->p_paddr, (unsigned long long)RS_VM_IMAGE_GPA);
 	if (p->p_memsz > memory || p->p_paddr > memory - p->p_memsz)
 		return rs_error_create(RS_USAGE,
 				       "a segment of %llu bytes at 0x%llx does not fit in %llu "
@@ -96,7 +96,7 @@ static struct rs_error *segment_load(struct loader *l, const GElf_Phdr *p)
 	if (p->p_paddr + p->p_memsz > l->image->end)
 		l->image->end = p->p_paddr + p->p_memsz;
 	l->image->bytes += p->p_memsz;
-	/* The rest is zero: memory is fresh. */
+	/* The rest of the segment is zero: the VM's memory is new. */
 	return read_exactly(l->fd, l->vm->memory + p->p_paddr, p->p_filesz, p->p_offset);
 }
 
@@ -124,7 +124,7 @@ static struct rs_error *segments_load(struct loader *l)
 			entry_in_code = true;
 	}
 	if (!err && !entry_in_code)
-		return bad("the entry point is in no loaded code");
+		return bad("the entry point is outside the loaded code");
 	return err;
 }
 
@@ -244,13 +244,13 @@ static struct rs_error *image_read(struct loader *l, const char *path)
 	if (fstat(l->fd, &status) < 0)
 		return rs_error_errno(errno, "stat");
 	if (!S_ISREG(status.st_mode))
-		return rs_error_create(RS_USAGE, "no file");
+		return rs_error_create(RS_USAGE, "not a regular file");
 	l->file_bytes = (uint64_t)status.st_size;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return rs_error_create(RS_ABSENT, "this libelf is too old");
 	l->elf = elf_begin(l->fd, ELF_C_READ, NULL);
 	if (!l->elf)
-		return rs_error_create(RS_USAGE, "no ELF file: %s", elf_errmsg(-1));
+		return rs_error_create(RS_USAGE, "not an ELF file: %s", elf_errmsg(-1));
 	l->image->path = strdup(path);
 	if (!l->image->path)
 		return rs_error_no_memory();
@@ -295,7 +295,7 @@ struct rs_error *rs_vm_load(struct rs_vm *vm, const char *path)
 	struct rs_error *err;
 
 	if (vm->image.path)
-		return rs_error_create(RS_USAGE, "the VM has a guest already: %s", vm->image.path);
+		return rs_error_create(RS_USAGE, "the VM already has a guest: %s", vm->image.path);
 	err = rs_vm_image_load(vm, path, &vm->image);
 	if (err) {
 		RS_LOG(ERROR, "%s", rs_error_text(err));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memory of the guest's log: a file on the host, mapped behind the guest's RAM, so that it
- * outlives the guest, the VM, and this process.
+ * Provides the memory of the guest's log: a file on the host, mapped behind the guest's RAM, so
+ * that it outlives the guest, the VM, and this process.
  *
  *	gpa   0 ... RAM ... | the log's memory |
- *	hva   anonymous     | the file	       |	one mapping, one slot of KVM's
+ *	hva   anonymous     | the file	       |	one mapping, one memory slot of KVM
  *
- * The guest uses it as its own (guest_log.h): it claims the free half, which this file provides
- * before the guest starts, and reads its levels there. This process holds the writer's lock for it.
- * A guest that returned has ended its run in order; any other end leaves the half *last* for the
- * next start. The content is the guest's and not trusted; this process reads it only with the code
- * of collectors and recovery, which trusts nothing.
+ * The guest uses the memory like its own (guest_log.h): it claims the free half, which this file
+ * prepares before the guest starts, and reads its levels there. This process holds the writer's
+ * lock for the guest. A guest that returned has ended its run cleanly; any other end leaves the
+ * half in state *last* for the next start. The guest writes the content, so it is not trusted. This
+ * process reads it only with the code of collectors and recovery, which checks everything.
  */
 #include "vm/internal.h"
 
@@ -22,7 +22,7 @@
 
 #include <ringside/clock.h>
 
-/* The share of each half of a new memory for the vCPUs' trace rings: one in TRACE_PART. */
+/* The share of each half of new memory for the vCPUs' trace rings: one in TRACE_PART. */
 #define TRACE_PART 2
 
 struct rs_error *rs_vm_log_open(struct rs_vm *vm)
@@ -48,7 +48,7 @@ struct rs_error *rs_vm_log_open(struct rs_vm *vm)
 	if (vm->log_bytes > RS_VM_LOG_MAX)
 		return rs_error_create(RS_USAGE, "%s: a guest's log has up to %llu bytes",
 				       options->guest_log, (unsigned long long)RS_VM_LOG_MAX);
-	if (made) /* this program's own messages go to the console */
+	if (made) /* this process prints its messages to the console */
 		vm->log.head->level[RS_LOG_CONSOLE] = 0;
 	return NULL;
 }
@@ -74,7 +74,7 @@ struct rs_error *rs_vm_log_map(struct rs_vm *vm)
 				    : NULL;
 }
 
-/* Returns the Unix time in ns at which the guest's TSC was 0, by the host's clock. */
+/* Returns the Unix time in ns, by the host's clock, at which the guest's TSC was 0. */
 static int64_t wall_of_zero(const struct rs_clock *clock, int64_t tsc_offset)
 {
 	uint64_t tsc = clock->origin + (uint64_t)tsc_offset;

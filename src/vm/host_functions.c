@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions of the host that each guest may call: a row each. Their arguments come from the
- * guest; only the types are checked. */
+/* The table of the host's functions that each guest may call. Their arguments come from the guest;
+ * only the types are checked. */
 #include "vm/internal.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ static bool random_bytes(struct rs_vm *vm, uint32_t vcpu, const struct rs_kit_va
 	uint8_t *to = answer->bytes + sizeof(answer->head);
 
 	(void)vm, (void)vcpu;
-	/* getrandom() returns up to 256 bytes whole. */
+	/* getrandom() returns requests of up to 256 bytes whole. */
 	if (args[0].v > 256 || getrandom(to, args[0].v, 0) != (ssize_t)args[0].v)
 		return false;
 	answer->head.values[0].v = (uintptr_t)to;

@@ -2,7 +2,7 @@
 /*
  * Declarations that the micro-VM's files share.
  *
- *	kvm.c   the VM and its vCPUs as KVM has them     boot.c  memory layout, first registers
+ *	kvm.c   the VM and its vCPUs in KVM     boot.c  memory layout, first registers
  *	elf.c   the guest's image                        run.c   the exit loop, threads
  *	call.c  calls between guest and host             memory.c  access to guest memory
  *	message.c  their arguments and results   host_functions.c  what a guest may call
@@ -34,7 +34,7 @@
 /* The signal that ends KVM_RUN in a vCPU's thread, which blocks it everywhere else. */
 #define RS_VM_KICK SIGRTMIN
 
-/* A message's copy; the values of texts and bytes point into it. */
+/* A copy of a message. The values of texts and bytes point into it. */
 struct rs_vm_message {
 	union {
 		struct rs_kit_message head;
@@ -43,9 +43,9 @@ struct rs_vm_message {
 };
 
 /* A function that the guest may call. The types of args are checked; their values come from the
- * guest. The result's value goes into answer->head.values[0], whose type is set; its data may be in
- * answer->bytes, behind the head. Returns false if the arguments are invalid: the guest gets an
- * error. */
+ * guest. Stores the result's value in answer->head.values[0], whose type is set; its data may be in
+ * answer->bytes, behind the head. Returns false if the arguments are invalid, and the guest then
+ * gets an error. */
 struct rs_vm_host_function {
 	const char *name;
 	uint8_t result, n_args;
@@ -75,7 +75,7 @@ struct rs_vm_vcpu {
 	uint32_t index;
 	int fd;
 	struct kvm_run *run;
-	int64_t tsc_offset; /* the guest's TSC minus the host's */
+	int64_t tsc_offset; /* the guest's TSC minus the host's TSC */
 	uint64_t tsc_error;
 	uint64_t tsc_moved;   /* the greatest deviation of the offset observed later */
 	uint64_t boot_gpa;    /* struct rs_kit_boot */
@@ -91,7 +91,7 @@ struct rs_vm_vcpu {
 	struct rs_vm_outcome outcome;
 	struct rs_vm_counts counts;
 	uint64_t input_gpa, output_gpa;
-	struct rs_vm_message message; /* the last one from the guest */
+	struct rs_vm_message message; /* the last message from the guest */
 };
 
 struct rs_vm {
@@ -105,19 +105,19 @@ struct rs_vm {
 	uint32_t log_half;
 	bool has_log;
 	struct rs_vm_image image;
-	const struct rs_vm_export *function; /* the one called last */
+	const struct rs_vm_export *function; /* the guest function called last */
 	struct rs_host_guest *trace;	     /* NULL: the guest's trace is not collected */
 	struct rs_recorder *recorder;	     /* collects the trace */
 
 	pthread_mutex_t symbols_lock;
-	struct rs_symbols *symbols; /* of the image, for stacks; under symbols_lock */
+	struct rs_symbols *symbols; /* symbols of the image, for stacks; under symbols_lock */
 	bool symbols_tried;	    /* under symbols_lock */
 
 	pthread_mutex_t lock;
 	pthread_cond_t done;	      /* a vCPU's job is done */
 	struct rs_error *trace_error; /* under lock */
-	/* The enum rs_vm_end with which interrupted vCPUs end; RS_VM_NOT_RUN: none. rs_vm_stop_as()
-	 * stores it; the loop loads it before and after KVM_RUN. */
+	/* The enum rs_vm_end with which interrupted vCPUs end; RS_VM_NOT_RUN: no interrupt.
+	 * rs_vm_stop_as() stores it; the loop loads it before and after KVM_RUN. */
 	int stop;
 	bool booted;
 	struct rs_vm_vcpu vcpus[RS_VM_VCPUS_MAX];
@@ -142,18 +142,20 @@ bool rs_vm_write(struct rs_vm *vm, uint64_t gpa, const void *from, size_t bytes)
  * not RAM. */
 bool rs_vm_read_text(const struct rs_vm *vm, uint64_t gpa, uint64_t bytes, char *to, size_t max);
 
-/* message.c. read copies a message and checks it: false, and it is invalid. write returns false if
- * it is longer than the room, or the room is no RAM. */
+/* message.c. rs_vm_message_read() copies and checks a message; returns false if it is invalid.
+ * rs_vm_message_write() returns false if the message is longer than the room, or the room is not in
+ * RAM. */
 bool rs_vm_message_read(const struct rs_vm *vm, uint64_t gpa, struct rs_vm_message *to);
 bool rs_vm_message_write(struct rs_vm *vm, uint64_t gpa, uint64_t room,
 			 const struct rs_kit_value *values, uint32_t n);
-/* Returns what an event shows of a value: the size of a text or bytes, the bits of a float. */
+/* Returns the value that an event shows: the size of a text or bytes, the bits of a float. */
 uint64_t rs_vm_value_number(const struct rs_kit_value *value);
 
-/* host_functions.c: NULL: the host has none of this name. */
+/* host_functions.c. Returns NULL if the host has no function of this name. */
 const struct rs_vm_host_function *rs_vm_host_function(const char *name);
 
-/* call.c. result reads what a function that ran on the vCPU returned; false: it is invalid. */
+/* call.c. rs_vm_call_result() reads the result of the function that ran on the vCPU; returns false
+ * if it is invalid. */
 bool rs_vm_call_result(struct rs_vm_vcpu *vcpu);
 /* Serves the guest's request by OUT. Returns false to end the vCPU's run, with its outcome
  * set. */
@@ -166,15 +168,16 @@ void rs_vm_acrn_close(struct rs_vm *vm);
 void rs_vm_acrn_enter(struct rs_vm_vcpu *vcpu);
 void rs_vm_acrn_exit(struct rs_vm_vcpu *vcpu, uint32_t reason);
 
-/* guest_log.c. open recovers what an earlier run left. map maps the memory behind RAM, which must
- * be mapped. boot fills in the vCPU's block. end may run only when nothing else does. */
+/* guest_log.c. _open() recovers what an earlier run left. _map() maps the memory behind RAM, which
+ * must be mapped already. _boot() fills in the vCPU's block. _end() may run only when nothing else
+ * runs. */
 struct rs_error *rs_vm_log_open(struct rs_vm *vm);
 struct rs_error *rs_vm_log_map(struct rs_vm *vm);
 struct rs_error *rs_vm_log_boot(const struct rs_vm_vcpu *vcpu, struct rs_kit_boot *boot);
 void rs_vm_log_end(struct rs_vm *vm);
 void rs_vm_log_close(struct rs_vm *vm);
 
-/* run.c: initialises a condition variable on CLOCK_MONOTONIC. */
+/* run.c: initializes a condition variable on CLOCK_MONOTONIC. */
 void rs_vm_condition_init(pthread_cond_t *condition);
 struct rs_error *rs_vm_threads_start(struct rs_vm *vm);
 void rs_vm_threads_end(struct rs_vm *vm);

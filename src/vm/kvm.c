@@ -137,7 +137,7 @@ static struct rs_error *cpuid_set(struct rs_vm_vcpu *vcpu)
 	return err;
 }
 
-/* A vCPU's TSC minus the host's, and the error of that. */
+/* The offset of a vCPU's TSC from the host's, and the error of that offset. */
 struct tsc_offset {
 	int64_t cycles;
 	uint64_t error;
@@ -210,8 +210,8 @@ uint64_t rs_vm_tsc_moved(const struct rs_vm *vm, uint32_t vcpu)
 	return vm->vcpus[vcpu].tsc_moved;
 }
 
-/* Unblocks the kick within KVM_RUN and nowhere else, so that none is missed between a check of
- * vm->stop and KVM_RUN. */
+/* Unblocks the kick only within KVM_RUN, so that none is missed between a check of vm->stop and
+ * KVM_RUN. */
 static struct rs_error *signal_mask_set(struct rs_vm_vcpu *vcpu)
 {
 	uint64_t blocked = ~(UINT64_C(1) << (RS_VM_KICK - 1)); /* the kernel's sigset_t */
@@ -268,7 +268,7 @@ static struct rs_error *memory_create(struct rs_vm *vm)
 	struct rs_error *err;
 
 	if (memory == MAP_FAILED)
-		return rs_error_errno(errno, "%llu bytes of guest memory",
+		return rs_error_errno(errno, "map %llu bytes of guest memory",
 				      (unsigned long long)vm->options.memory_bytes);
 	vm->memory = memory;
 	err = rs_vm_log_map(vm);
@@ -306,12 +306,12 @@ static struct rs_error *machine_create(struct rs_vm *vm)
 static struct rs_error *options_check(const struct rs_vm_options *options)
 {
 	if (!options->vcpus || options->vcpus > RS_VM_VCPUS_MAX)
-		return rs_error_create(RS_USAGE, "%s; it can be 1 to %u",
+		return rs_error_create(RS_USAGE, "%s; allowed: 1 to %u",
 				       RS_COUNT_OF(options->vcpus, "vCPU"), RS_VM_VCPUS_MAX);
 	if (!options->memory_bytes || options->memory_bytes % RS_VM_LARGE_PAGE ||
 	    options->memory_bytes > RS_VM_MEMORY_MAX)
 		return rs_error_create(RS_USAGE,
-				       "%llu bytes of memory; it can be a multiple of 2 MiB up to "
+				       "%llu bytes of memory; allowed: a multiple of 2 MiB up to "
 				       "%llu MiB",
 				       (unsigned long long)options->memory_bytes,
 				       (unsigned long long)(RS_VM_MEMORY_MAX >> 20));

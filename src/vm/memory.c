@@ -14,9 +14,9 @@ uint8_t *rs_vm_hva(const struct rs_vm *vm, uint64_t gpa, uint64_t bytes)
 	return bytes <= size && gpa <= size - bytes ? vm->memory + gpa : NULL;
 }
 
-/* Copies from guest memory. Loads aligned words whole, with acquire, which pairs with the guest's
- * release stores (a ring's tail and magic, the trace area's). Returns false if the range is not
- * RAM. */
+/* Copies from guest memory. Loads an aligned word with one acquire load, which pairs with the
+ * guest's release stores (of a ring's tail and magic, and the trace area's magic). Returns false if
+ * the range is not RAM. */
 bool rs_vm_read(const struct rs_vm *vm, uint64_t gpa, void *to, size_t bytes)
 {
 	const uint8_t *from = rs_vm_hva(vm, gpa, bytes);
@@ -37,8 +37,8 @@ bool rs_vm_read(const struct rs_vm *vm, uint64_t gpa, void *to, size_t bytes)
 	return true;
 }
 
-/* Copies to guest memory. Stores aligned words whole, with release: a ring's head pairs with the
- * guest's acquire of it. Returns false if the range is not RAM. */
+/* Copies to guest memory. Stores an aligned word with one release store: that of a ring's head
+ * pairs with the guest's acquire load. Returns false if the range is not RAM. */
 bool rs_vm_write(struct rs_vm *vm, uint64_t gpa, const void *from, size_t bytes)
 {
 	uint8_t *to = rs_vm_hva(vm, gpa, bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages between host and guest (kit_abi.h), in guest memory, which the guest may change at any
- * time. So a message is copied once, and the copy is checked.
+ * Reads and writes messages between host and guest (kit_abi.h), in guest memory, which the guest
+ * may change at any time. So a message is copied once, and the copy is checked.
  */
 #include "vm/internal.h"
 

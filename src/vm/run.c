@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The vCPUs' threads and their exit loop.
+ * Runs the vCPUs' threads and their exit loop.
  *
  * A thread waits for a job under vm->lock, runs its vCPU until it halts or ends, and reports that.
  * While the job lasts, the thread owns the vCPU's function, outcome and counts; otherwise the VM's
@@ -116,7 +116,7 @@ static bool exit_io(struct rs_vm_vcpu *vcpu)
 		}
 		return ports[i].serve(vcpu, eax, regs.rcx);
 	}
-	rs_vm_crash(vcpu, RS_VM_CRASHED, "%s port 0x%x, which no device has",
+	rs_vm_crash(vcpu, RS_VM_CRASHED, "%s port 0x%x, where the VM has no device",
 		    run->io.direction == KVM_EXIT_IO_OUT ? "output to" : "input from",
 		    run->io.port);
 	return false;
@@ -132,13 +132,13 @@ static bool exit_halt(struct rs_vm_vcpu *vcpu)
 	rs_vm_read(vcpu->vm, call + offsetof(struct rs_kit_call, state), &state, sizeof(state));
 	vcpu->outcome = (struct rs_vm_outcome){ RS_VM_RETURNED };
 	if (state == RS_KIT_IDLE && vcpu->function && !rs_vm_call_result(vcpu))
-		rs_vm_crash(vcpu, RS_VM_CRASHED, "its result is invalid");
+		rs_vm_crash(vcpu, RS_VM_CRASHED, "the guest's result is invalid");
 	else if (state == RS_KIT_IDLE)
 		return false;
 	else if (state == RS_KIT_REFUSED)
-		rs_vm_crash(vcpu, RS_VM_CRASHED, "it refused the call");
+		rs_vm_crash(vcpu, RS_VM_CRASHED, "the guest refused the call");
 	else
-		rs_vm_crash(vcpu, RS_VM_CRASHED, "it halted before the call returned");
+		rs_vm_crash(vcpu, RS_VM_CRASHED, "the guest halted before the call returned");
 	return false;
 }
 
@@ -160,7 +160,7 @@ static bool exit_mmio(struct rs_vm_vcpu *vcpu)
 
 static bool exit_fail_entry(struct rs_vm_vcpu *vcpu)
 {
-	rs_vm_crash(vcpu, RS_VM_CRASHED, "the processor refused to enter the guest (0x%llx)",
+	rs_vm_crash(vcpu, RS_VM_CRASHED, "the processor failed to enter the guest (0x%llx)",
 		    (unsigned long long)vcpu->run->fail_entry.hardware_entry_failure_reason);
 	return false;
 }
@@ -356,14 +356,14 @@ struct rs_error *rs_vm_threads_start(struct rs_vm *vm)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (uint32_t i = 0; i < vm->options.vcpus && !error; i++) {
 		struct rs_vm_vcpu *vcpu = &vm->vcpus[i];
-		/* fits the longest index; the kernel takes 15 bytes, enough for 63 */
+		/* fits the longest index; the kernel keeps 15 bytes, enough for 63 */
 		char name[24];
 
 		error = pthread_create(&vcpu->thread, NULL, vcpu_thread, vcpu);
 		if (error)
 			break;
-		/* Either rs_vm_stop_as() observes the thread, or the thread's job observes the
-		 * stop: job_run(). */
+		/* Either rs_vm_stop_as() observes the thread, or the thread's job observes the stop
+		 * (job_run()). */
 		__atomic_store_n(&vcpu->has_thread, true, __ATOMIC_SEQ_CST);
 		snprintf(name, sizeof(name), "CPU %u/KVM", i);
 		pthread_setname_np(vcpu->thread, name);
@@ -390,7 +390,7 @@ void rs_vm_threads_end(struct rs_vm *vm)
 	}
 }
 
-/* Stops all vCPUs. The first reason stays. Async-signal-safe. */
+/* Stops all vCPUs. Keeps the first reason. Async-signal-safe. */
 static void rs_vm_stop_as(struct rs_vm *vm, enum rs_vm_end end)
 {
 	int none = RS_VM_NOT_RUN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks of the guest, for doorbells that ask for one: unwound by the CFI of the guest's binary,
- * which is opened at the first of them. Where the binary has none, frame pointers are followed.
+ * Unwinds stacks of the guest, for doorbells that request one, by the CFI of the guest's binary,
+ * which is opened at the first request. Where the binary has no CFI, follows frame pointers.
  */
 #include "vm/internal.h"
 
@@ -54,7 +54,8 @@ bool rs_vm_registers(void *ctx, uint32_t vcpu, struct rs_x86_regs *regs)
 	return true;
 }
 
-/* Under the lock. Returns NULL if there is no memory for a set; a set may be empty. */
+/* Returns the guest's set of symbols, which may be empty, or NULL if there is no memory. The caller
+ * holds the lock. */
 static struct rs_symbols *symbols(struct rs_vm *vm)
 {
 	if (!vm->symbols_tried) {

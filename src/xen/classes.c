@@ -11,25 +11,25 @@
 
 static const struct rs_xen_class classes[] = {
 	{ "all", "everything", RS_XEN_CLASSES_ALL },
-	{ "gen", "of the trace itself", 0x0001f000 },
+	{ "gen", "the trace's own events", 0x0001f000 },
 	{ "sched", "the scheduler", 0x0002f000 },
 	{ "sched-min", "changes of runstate", 0x00021000 },
-	{ "sched-class", "of each scheduler's own", 0x00022000 },
+	{ "sched-class", "events of a specific scheduler", 0x00022000 },
 	{ "sched-verbose", "switches, wakes, blocks", 0x00028000 },
-	{ "dom0op", "domains made and destroyed", 0x0004f000 },
+	{ "dom0op", "domains created and destroyed", 0x0004f000 },
 	{ "hvm", "HVM and PVH guests", 0x0008f000 },
-	{ "hvm-entryexit", "their exits and entries", 0x00081000 },
-	{ "hvm-handler", "what exits were about", 0x00082000 },
+	{ "hvm-entryexit", "exits and entries of HVM and PVH guests", 0x00081000 },
+	{ "hvm-handler", "causes of exits", 0x00082000 },
 	{ "hvm-emul", "emulated devices", 0x00084000 },
 	{ "mem", "memory: grants, populate on demand", 0x0010f000 },
 	{ "pv", "PV guests", 0x0020f000 },
-	{ "pv-entry", "their hypercalls and faults", 0x00201000 },
+	{ "pv-entry", "hypercalls and faults of PV guests", 0x00201000 },
 	{ "pv-subcall", "calls within a multicall", 0x00202000 },
 	{ "shadow", "shadow page tables", 0x0040f000 },
 	{ "hw", "the machine", 0x0080f000 },
 	{ "hw-pm", "idle states and frequencies", 0x00801000 },
 	{ "hw-irq", "interrupts of devices", 0x00802000 },
-	{ "guest", "what guests trace themselves", 0x0800f000 },
+	{ "guest", "events traced by guests", 0x0800f000 },
 };
 #define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
 
@@ -78,9 +78,9 @@ struct rs_error *rs_xen_classes_parse(const char *list, uint32_t *out)
 					      "dom0op, hvm, mem, pv, shadow, hw, guest, all",
 					      word);
 	}
-	/* The classes' bits, and the subclasses' below them. */
+	/* The bits of the classes, and of the subclasses below them. */
 	if (!err && (mask & ~RS_XEN_CLASSES_ALL || !(mask >> 16) || !(mask >> 12 & 0xf)))
-		err = rs_error_create(RS_USAGE, "'%s': a mask 0x%x matches no event", list, mask);
+		err = rs_error_create(RS_USAGE, "'%s': the mask 0x%x matches no event", list, mask);
 	free(copy);
 	if (!err)
 		*out = mask;

@@ -18,8 +18,8 @@ const struct rs_xen_class *rs_xen_class(uint32_t index);
 
 /*
  * Parses a list such as "sched,hvm" or "0x8f000" into an event mask. A name in the list adds
- * changes of runstate, which say to which vCPU events belong. RS_USAGE: no such class, or a mask of
- * no event.
+ * changes of runstate, which show the vCPU to which events belong. Returns RS_USAGE if a class is
+ * unknown, or a mask matches no event.
  */
 struct rs_error *rs_xen_classes_parse(const char *list, uint32_t *mask);
 

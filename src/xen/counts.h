@@ -8,10 +8,10 @@
 
 #include "event/query.h"
 
-/* Records of the tool's or of Xen's buffers, apart from the classes (event >> 12). */
+/* Records of the tool or of Xen's buffers, counted apart from the classes (event >> 12). */
 enum rs_xen_volume {
 	RS_XEN_VOLUME_WINDOW = 1 << 16, /* xentrace's own */
-	RS_XEN_VOLUME_WRAP,		/* without the padding, which is not kept */
+	RS_XEN_VOLUME_WRAP,		/* except the padding, which is not counted */
 	RS_XEN_VOLUME_LOSS,
 };
 
@@ -27,7 +27,7 @@ struct rs_xen_counts {
 	const struct rs_xen_volume_row *rows;
 	size_t n_rows;
 	uint64_t losses, lost;	/* lost: records */
-	int64_t from_ns, to_ns; /* of all records; both 0 where there are none */
+	int64_t from_ns, to_ns; /* of all records; both 0 if there are none */
 };
 
 #endif

@@ -12,11 +12,11 @@ _Static_assert(RS_IDS_XDT == 5 && RS_IDS_XEN == 6, "enum rs_xen_symbol has these
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- the table ---------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 enum from { FROM_WORD, FROM_SIGNED, FROM_PAIR, FROM_CONST, FROM_CYCLES, FROM_STAMP };
 
-/* Which event a layout makes, where it is not always the same. */
+/* How a layout's event is selected, if it is not always the same. */
 enum how { BY_LAYOUT, BY_IDLE, BY_SHUTDOWN, BY_ISA, BY_HYPERCALL };
 
 struct source {
@@ -74,7 +74,7 @@ static const struct rs_xen_layout layouts[] = {
 _Static_assert(COUNT(layouts) * 4 < RS_XEN_BUCKETS, "collisions are few");
 _Static_assert(RS_XEN_BUCKETS == 1u << (32 - 21), "the hash's shift");
 
-/* A source without a case of its own: bits of 8 bytes of the words, or a constant. */
+/* A source in general form: bits of 8 bytes of the words, or a constant. */
 struct rs_xen_step {
 	uint8_t from, shift, to; /* bytes, bits, bytes */
 	int32_t constant;
@@ -115,16 +115,16 @@ static const struct rs_event *other_of(const struct rs_xen_decoder *d, uint32_t 
 	}
 }
 
-/* What a field needs of its record. */
+/* The number of a record's words that each kind of source reads. */
 static const uint8_t words_of[] = {
 	[FROM_WORD] = 1,  [FROM_SIGNED] = 1, [FROM_PAIR] = 2,
 	[FROM_CONST] = 0, [FROM_CYCLES] = 2, [FROM_STAMP] = 0,
 };
 
-/* A hole in the table is our own mistake, not the input's. */
+/* A missing source is an error of the table, not of the input. */
 static bool fits(const struct rs_xen_layout *layout, const struct rs_event *event)
 {
-	/* A field is written with 8 bytes, which the next one writes over. */
+	/* A field is written with 8 bytes. The next field overwrites the excess bytes. */
 	if (!event || event->fixed_bytes + 4u > RS_XEN_PAYLOAD_MAX)
 		return false;
 	if (layout->how != BY_HYPERCALL && layout->n != event->n_fields)
@@ -138,7 +138,7 @@ static bool fits(const struct rs_xen_layout *layout, const struct rs_event *even
 	return true;
 }
 
-/* Whether the fields are the words, one after the other. */
+/* Returns whether the fields are the words, one after the other. */
 static bool is_plain(const struct rs_xen_layout *layout, const struct rs_event *event)
 {
 	uint32_t word = 0;
@@ -156,7 +156,7 @@ static bool is_plain(const struct rs_xen_layout *layout, const struct rs_event *
 	return true;
 }
 
-/* Makes the steps of a layout; false: one of its sources is none. */
+/* Compiles a layout to steps. Returns false if a source cannot be a step. */
 static bool steps_make(const struct rs_xen_layout *layout, const struct rs_event *event,
 		       struct rs_xen_step *steps)
 {
@@ -173,7 +173,7 @@ static bool steps_make(const struct rs_xen_layout *layout, const struct rs_event
 		else if (source->from == FROM_PAIR)
 			step->mask = UINT64_MAX;
 		else if (source->from == FROM_WORD ||
-			 (source->from == FROM_SIGNED && /* it has no room for the sign */
+			 (source->from == FROM_SIGNED && /* the field has no room for the sign */
 			  rs_type_bytes(field->type) * 8 <= source->bits))
 			step->mask = (UINT64_C(1) << source->bits) - 1;
 		else
@@ -219,7 +219,7 @@ bool rs_xen_is_known(uint32_t event, uint32_t words)
 	return false;
 }
 
-/* ---- records that no layout fits ------------------------------------------------------------ */
+/* ---- records without a layout --------------------------------------------------------------- */
 
 static const char raw_text[] = "raw::%s(x32 event, u32 words, x32 w1, x32 w2, x32 w3, x32 w4, "
 			       "x32 w5, x32 w6, x32 w7)";
@@ -232,7 +232,7 @@ static struct rs_error *declare_raw(struct rs_xen_decoder *d, uint32_t id, const
 	return rs_schema_declare(d->schema, id, text, (size_t)len);
 }
 
-/* The event of a number that is not known; few traces have any. */
+/* Returns the event of an unknown number, which few traces have. */
 static const struct rs_event *raw_event(struct rs_xen_decoder *d, uint32_t number)
 {
 	uint32_t id = (uint32_t)RS_ID_XEN_RAW(number);
@@ -245,7 +245,7 @@ static const struct rs_event *raw_event(struct rs_xen_decoder *d, uint32_t numbe
 		return d->raw_other;
 	snprintf(name, sizeof(name), "0x%05x", number);
 	d->n_raw++;
-	rs_error_free(declare_raw(d, id, name)); /* without memory, the shared one does */
+	rs_error_free(declare_raw(d, id, name)); /* without memory, the shared event is used */
 	event = rs_schema_find(d->schema, id);
 	return event ? event : d->raw_other;
 }
@@ -292,8 +292,8 @@ static uint64_t value_of(const struct rs_xen_decoder *d, const struct source *so
 #define HYPERCALL_ARGS 6
 
 /*
- * TRC_PV_HYPERCALL_V2: the number in bits 0-19, and from bit 20 on two bits for each of six
- * arguments: 0 absent, 1 a word, 2 two words. The arguments that are present follow.
+ * TRC_PV_HYPERCALL_V2: the number in bits 0-19, and from bit 20 on, two bits for each of six
+ * arguments: 0 absent, 1 a word, 2 two words. The present arguments follow.
  */
 static __attribute__((noinline)) const struct rs_event *
 decode_hypercall(const struct rs_xen_bucket *bucket, const struct rs_xen_record *record,
@@ -304,7 +304,7 @@ decode_hypercall(const struct rs_xen_bucket *bucket, const struct rs_xen_record 
 	const uint32_t number = record->words[0] & 0xfffff;
 
 	memcpy(payload, &number, sizeof(number));
-	if (!presence) /* another event, of the number alone */
+	if (!presence) /* another event, with only the number */
 		return bucket->other;
 	memset(payload + 8, 0, HYPERCALL_ARGS * sizeof(uint64_t));
 	for (uint32_t i = 0; presence; i++, presence >>= 2) {
@@ -323,7 +323,7 @@ decode_hypercall(const struct rs_xen_bucket *bucket, const struct rs_xen_record 
 	return bucket->event;
 }
 
-/* SHUTDOWN_*: xdt has probes for four of them, without the reason. */
+/* SHUTDOWN_*: xdt has probes for four reasons, without the reason as an argument. */
 static const struct rs_event *shutdown_event(const struct rs_xen_decoder *d, uint32_t reason,
 					     const struct rs_event *event)
 {
@@ -356,9 +356,9 @@ static const struct rs_event *event_of(const struct rs_xen_decoder *d,
 
 _Static_assert(offsetof(struct rs_xen_record, words) + 4 * (RS_XEN_WORDS_MAX - 1) + 8 <=
 		       sizeof(struct rs_xen_record),
-	       "8 bytes from the last word on are the record's");
+	       "8 bytes from the last word on are in the record");
 
-static inline void take_steps(const struct rs_xen_bucket *bucket,
+static inline void copy_steps(const struct rs_xen_bucket *bucket,
 			      const struct rs_xen_record *record, uint8_t *payload)
 {
 	const uint8_t *words = (const uint8_t *)record + offsetof(struct rs_xen_record, words);
@@ -373,7 +373,7 @@ static inline void take_steps(const struct rs_xen_bucket *bucket,
 	}
 }
 
-/* By sources of all kinds. */
+/* Handles sources of all kinds. */
 static __attribute__((noinline)) void decode_values(const struct rs_xen_decoder *d,
 						    const struct rs_xen_bucket *bucket,
 						    const struct rs_xen_record *record,
@@ -403,13 +403,13 @@ const struct rs_event *rs_xen_decode_by(struct rs_xen_decoder *d,
 	if (bucket->how == BY_HYPERCALL)
 		return decode_hypercall(bucket, record, payload);
 	if (bucket->steps)
-		take_steps(bucket, record, payload);
+		copy_steps(bucket, record, payload);
 	else
 		decode_values(d, bucket, record, tsc, payload);
 	return bucket->how ? event_of(d, bucket, record->words) : bucket->event;
 }
 
-/* ---- making one ----------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 struct rs_error *rs_xen_decoder_init(struct rs_xen_decoder *d)
 {

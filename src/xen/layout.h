@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Xen's trace records made into events: layouts.def says which record makes which, and where each
- * argument comes from. Decoding writes the payload that the event's fields describe. It knows one
- * record at a time; contexts, and records that mean something only together, are the source's.
+ * Converts Xen's trace records to events: layouts.def maps each record to an event, and the words
+ * to its arguments. Decoding writes the payload that the event's fields describe. It handles one
+ * record at a time. The source handles contexts, and records that belong together.
  *
  * One thread uses a decoder at a time.
  */
@@ -27,11 +27,11 @@ enum rs_xen_symbol {
 #undef RS_EVENT
 };
 
-/* The events of Xen that a reader itself must know. */
+/* The events of Xen that a reader interprets. */
 enum {
 	RS_XEN_LOST_RECORDS = 0x1f001,
 	RS_XEN_WRAP_BUFFER = 0x1f002, /* its words are stale memory */
-	RS_XEN_CPU_CHANGE = 0x1f003,  /* heads each window of a file */
+	RS_XEN_CPU_CHANGE = 0x1f003,  /* begins each window of a file */
 	RS_XEN_RUNSTATES = 0x21001,   /* | old << 8 | new << 4 */
 	RS_XEN_CONTINUE_RUNNING = 0x21002,
 	RS_XEN_SWITCH = 0x2800a,
@@ -52,8 +52,7 @@ static inline uint32_t rs_xen_number(uint32_t event)
 
 #define RS_XEN_DOM_IDLE	   0x7fffu
 #define RS_XEN_PAYLOAD_MAX 64u
-/* Numbers that layouts.def does not know and that get an event of their own; all others share
- * one. */
+/* The most numbers without a layout that get a separate event; all others share one event. */
 #define RS_XEN_RAW_MAX 1024u
 
 enum rs_xen_isa { RS_XEN_VMX, RS_XEN_SVM };
@@ -63,37 +62,37 @@ struct rs_xen_step;
 
 #define RS_XEN_FIELDS_MAX 10
 
-/* A layout, where its event and number of words are looked for. */
+/* A layout, in a hash table by its event and number of words. */
 struct rs_xen_bucket {
-	uint32_t key; /* RS_XEN_KEY(); 0: a free one */
+	uint32_t key; /* RS_XEN_KEY(); 0: a free entry */
 	uint8_t how, n;
-	bool plain; /* the payload is the words as they are, and the event always this */
+	bool plain; /* the payload is the unchanged words, and the event is always this one */
 	const struct rs_event *event;
 	const struct rs_event *other;	 /* idle, SVM, or without arguments */
-	const struct rs_xen_step *steps; /* of each field; NULL: not all sources are such */
+	const struct rs_xen_step *steps; /* of each field; NULL: some sources have none */
 	const struct rs_xen_layout *layout;
-	uint16_t offsets[RS_XEN_FIELDS_MAX]; /* of the fields */
+	uint16_t offsets[RS_XEN_FIELDS_MAX]; /* bytes of the fields */
 };
-#define RS_XEN_BUCKETS		 2048u /* a power of two, several times the layouts */
+#define RS_XEN_BUCKETS		 2048u /* a power of two, several times the number of layouts */
 #define RS_XEN_KEY(event, words) (1u << 31 | (event) << 3 | (words))
-/* The factor was found by trials: eleven keys collide. */
+/* The factor was found by trial: eleven keys collide. */
 #define RS_XEN_BUCKET(key) ((key)*0x382f21e5u >> 21)
 
 struct rs_xen_decoder {
-	struct rs_schema *schema; /* with the events of both, xdt and xen */
-	struct rs_clock clock;	  /* for cycles; the owner sets it */
-	enum rs_xen_isa isa;	  /* whose exit codes they are */
+	struct rs_schema *schema; /* with the events of both xdt and xen */
+	struct rs_clock clock;	  /* converts cycles; the owner sets it */
+	enum rs_xen_isa isa;	  /* the vendor of the exit codes */
 	const struct rs_event *lost, *raw_other;
 	struct rs_xen_bucket *buckets; /* of layouts, by event and number of words */
 	struct rs_xen_step *steps;     /* of layouts' sources */
-	uint64_t unknown;	       /* records that no layout fits */
+	uint64_t unknown;	       /* records without a layout */
 	uint32_t n_raw;
 };
 
 struct rs_error *rs_xen_decoder_init(struct rs_xen_decoder *decoder);
-void rs_xen_decoder_deinit(struct rs_xen_decoder *decoder); /* also one of zero bytes */
+void rs_xen_decoder_deinit(struct rs_xen_decoder *decoder); /* a zeroed decoder is valid */
 
-/* What rs_xen_decode() leaves. */
+/* The result of rs_xen_decode(). */
 const struct rs_xen_bucket *rs_xen_bucket_find(const struct rs_xen_decoder *decoder, uint32_t key);
 const struct rs_event *rs_xen_decode_by(struct rs_xen_decoder *decoder,
 					const struct rs_xen_bucket *bucket,
@@ -101,8 +100,8 @@ const struct rs_event *rs_xen_decode_by(struct rs_xen_decoder *decoder,
 					uint8_t *payload);
 
 /*
- * Decodes a record; tsc is the stamp that it has or was given. payload has room for
- * RS_XEN_PAYLOAD_MAX. Never fails: what no layout fits is an event `xen:raw::`, with its words.
+ * Decodes a record. tsc is its own or its assigned stamp. payload has room for RS_XEN_PAYLOAD_MAX.
+ * Never fails: a record without a layout becomes an event `xen:raw::` with its words.
  */
 static inline const struct rs_event *rs_xen_decode(struct rs_xen_decoder *decoder,
 						   const struct rs_xen_record *record, uint64_t tsc,
@@ -115,16 +114,17 @@ static inline const struct rs_event *rs_xen_decode(struct rs_xen_decoder *decode
 		bucket = rs_xen_bucket_find(decoder, key);
 	if (!bucket->plain)
 		return rs_xen_decode_by(decoder, bucket, record, tsc, payload);
-	/* As it was written: what is read across two stores waits for them. */
+	/* Reads in the units of the stores, because a load across two stores would wait for
+	 * them. */
 	memcpy(payload, (const uint8_t *)record + offsetof(struct rs_xen_record, words),
 	       sizeof(*record) - offsetof(struct rs_xen_record, words));
 	return bucket->event;
 }
 
-/* Whether layouts.def has it. Slow. */
+/* Returns whether layouts.def has the record. Slow. */
 bool rs_xen_is_known(uint32_t event, uint32_t words);
 
-/* An event of the catalogue by its symbol. */
+/* Returns an event of the catalogue by its symbol. */
 const struct rs_event *rs_xen_event(const struct rs_xen_decoder *decoder,
 				    enum rs_xen_symbol symbol);
 

@@ -7,7 +7,8 @@
 
 #include "base/heap.h"
 
-/* A stamp so many cycles after the one before is none: hours, at any frequency. */
+/* A stamp this many cycles after the stamp before is invalid: the distance is hours, at any
+ * frequency. */
 #define JUMP_MAX (UINT64_C(1) << 46)
 
 #define EVENT(head)   RS_XEN_HEAD_EVENT(head)
@@ -16,7 +17,7 @@
 #define BYTES(head)   RS_XEN_HEAD_BYTES(head)
 
 #define HAS (-1u)
-/* A form of n words, the masks of which follow. */
+/* A record of n words, whose masks follow. */
 #define FORM(with_stamp, n_words, ...)                                                             \
 	{                                                                                          \
 		.words = { __VA_ARGS__ }, .bytes = 4 + 8 * (with_stamp) + 4 * (n_words),           \
@@ -30,7 +31,7 @@
 		FORM(with_stamp, 7, HAS, HAS, HAS, HAS, HAS, HAS, HAS)
 const struct rs_xen_form rs_xen_forms[16] = { FORMS(0), FORMS(1) };
 
-/* ---- the heap: CPUs that have records in hand, by the stamp of the next --------------------- */
+/* ---- the heap: CPUs with unread records, by the next record's stamp ------------------------- */
 
 static bool before(const struct rs_xen_records *r, const struct rs_xen_pcpu *a,
 		   const struct rs_xen_pcpu *b)
@@ -41,8 +42,8 @@ static bool before(const struct rs_xen_records *r, const struct rs_xen_pcpu *a,
 
 RS_HEAP_DEFINE(heap, struct rs_xen_pcpu *, const struct rs_xen_records *, before)
 
-/* The top has changed its stamp: finds its place, and what the new one must stay below to keep
- * it. */
+/* Moves the top, whose stamp has changed, to its place. Sets the limit below which the new top's
+ * stamps keep it at the top. */
 void rs_xen_records_sift(struct rs_xen_records *r)
 {
 	uint64_t rival = UINT64_MAX;
@@ -71,10 +72,9 @@ static void heap_make(struct rs_xen_records *r)
 	}
 }
 
-/* ---- what is read is checked ------------------------------------------------------------------
- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
-/* The class of an event is one bit of 16-27, its subclass is not nothing. */
+/* Returns whether an event's class is one bit of 16-27, and its subclass is not 0. */
 static bool is_event(uint32_t event)
 {
 	uint32_t class = event >> 16;
@@ -83,8 +83,9 @@ static bool is_event(uint32_t event)
 }
 
 /*
- * Up to where the records of a block can be believed, of which the one at `end` is invalid:
- * what made it so may lie before it, and be no record either.
+ * Returns the end of the records of a block that are accepted before the invalid record at `end`.
+ * Discards back to the last record with a known layout, because the damage may precede the invalid
+ * record.
  */
 uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end)
 {
@@ -100,20 +101,21 @@ uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end)
 	return good;
 }
 
-/* What the walk over a block has seen of stamps. */
+/* The state of the stamps in the walk over a block. */
 struct walk {
-	uint32_t last_at;  /* of the last stamped record that has one before it; NOWHERE */
+	uint32_t last_at;  /* the last stamped record with one before it; NOWHERE */
 	uint64_t read_tsc; /* the last stamp of its CPU */
-	uint64_t before;   /* the one before that */
-	bool has_tsc;	   /* there is one */
+	uint64_t before;   /* the stamp before that */
+	bool has_tsc;	   /* `last` is valid */
 };
 #define NOWHERE UINT32_MAX
 
-/* What is wrong with a stamp; *wrong: the record that it is, this or the one before. */
+/* Returns the defect of a stamp, or NULL. Sets *wrong to the defective record: this one or the one
+ * before. */
 static const char *stamp_wrong(struct walk walk, uint64_t tsc, uint32_t *wrong)
 {
 	if (walk.has_tsc && tsc < walk.read_tsc) {
-		/* One that leapt ahead is the one that is wrong. */
+		/* A record that leapt ahead is the defective one. */
 		if (walk.last_at != NOWHERE && tsc >= walk.before)
 			*wrong = walk.last_at;
 		return "time goes backward";
@@ -135,7 +137,8 @@ static uint64_t first_stamp(const struct rs_xen_block *block, uint32_t end)
 	return 0;
 }
 
-/* Walks over a block's records; *end: where the last whole one ends. NULL: nothing wrong. */
+/* Walks over a block's records. Sets *end to the end of the last whole record. Returns the defect,
+ * or NULL. */
 const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *block, bool has_head,
 			       uint32_t *end, uint64_t *records)
 {
@@ -158,13 +161,13 @@ const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *bl
 		if (size > bytes - at)
 			break;
 		if (!is_event(EVENT(head)) || EVENT(head) == RS_XEN_CPU_CHANGE) {
-			what = "this is no record";
+			what = "not a record";
 			break;
 		}
 		if (!STAMPED(head))
 			continue;
 		tsc = rs_xen_stamp_at(block->data + at + 4);
-		if (tsc - walk.read_tsc > JUMP_MAX) /* or before it, or the first */
+		if (tsc - walk.read_tsc > JUMP_MAX) /* or before it, or at the first record */
 			what = stamp_wrong(walk, tsc, &at);
 		if (tsc > most && !what)
 			what = "time is ahead of the present";
@@ -185,8 +188,7 @@ const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *bl
 	return what;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------
- */
+/* ---- blocks --------------------------------------------------------------------------------- */
 
 struct rs_xen_block *rs_xen_block_create(uint64_t offset, uint32_t room)
 {
@@ -211,7 +213,7 @@ void rs_xen_records_add(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu,
 {
 	if (pcpu->read_tsc + (uint64_t)pcpu->skew > r->round_max[0])
 		r->round_max[0] = pcpu->read_tsc + (uint64_t)pcpu->skew;
-	if (!pcpu->tsc) /* records without a stamp before the first that has one */
+	if (!pcpu->tsc) /* records without a stamp before the first record with one */
 		pcpu->tsc = block->first_tsc ? block->first_tsc + (uint64_t)pcpu->skew : 0;
 	r->held += sizeof(*block) + block->bytes;
 	if (pcpu->first)
@@ -263,7 +265,8 @@ void rs_xen_records_round(struct rs_xen_records *r, uint32_t cpu)
 	r->round_cpu = cpu;
 }
 
-/* ---- taking ------------------------------------------------------------------------------------
+/* ---- consuming
+ * ------------------------------------------------------------------------------------
  */
 
 bool rs_xen_records_ready(const struct rs_xen_records *r)
@@ -271,7 +274,7 @@ bool rs_xen_records_ready(const struct rs_xen_records *r)
 	return r->n_heap && rs_xen_may_consume(r, r->heap[0]->next_tsc);
 }
 
-/* The first block of the CPU on top has been taken. */
+/* Removes the first block, which was consumed, of the CPU on top. */
 void rs_xen_records_block_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcpu)
 {
 	struct rs_xen_block *block = pcpu->first;
@@ -289,7 +292,7 @@ void rs_xen_records_block_next(struct rs_xen_records *r, struct rs_xen_pcpu *pcp
 		rs_xen_records_sift(r);
 }
 
-/* Adds the facts that are needed to write a window's head again as it was. */
+/* Adds the facts that are needed to write a window's head again unchanged. */
 void rs_xen_records_window_fill(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record)
 {
 	const struct rs_xen_block *block = pcpu->first;
@@ -305,8 +308,7 @@ bool rs_xen_records_done(const struct rs_xen_records *r)
 	return r->ended && !r->n_heap;
 }
 
-/* ---- the survey --------------------------------------------------------------------------------
- */
+/* ---- the survey ----------------------------------------------------------------------------- */
 
 void rs_xen_records_survey(const struct rs_xen_records *r,
 			   void (*each)(void *ctx, const struct rs_xen_record *record, uint64_t tsc,
@@ -348,7 +350,7 @@ void rs_xen_records_correct(struct rs_xen_records *r, const int64_t *skews)
 		if (pcpu->in_heap)
 			rs_xen_pcpu_peek(pcpu);
 	}
-	/* What is known of the rounds so far was of stamps that were not corrected. */
+	/* The rounds' limits so far are of uncorrected stamps. */
 	for (uint32_t i = 0; i < 3; i++)
 		r->round_max[i] -= r->round_max[i] < most ? r->round_max[i] : most;
 	heap_make(r);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of Xen's trace by time: blocks of them come in, from a file's windows or from the
+ * Sorts records of Xen's trace by time: blocks of records, from a file's windows or from the
  * hypervisor's buffers, are checked, and wait in a queue for each physical CPU.
  *
  *	block (checked) --> queue of its CPU --\
  *	                    queue ...        ---> heap by TSC --> record
  *
- * Blocks come in rounds, over the CPUs in the order of their numbers. What is in a round was traced
- * after all of the round before the last was read: so much may be taken.
+ * Blocks arrive in rounds, over the CPUs in the order of their numbers. The records of a round were
+ * traced after all of the round before the last was read, so records up to that time may be
+ * consumed.
  */
 #ifndef RS_XEN_RECORDS_H
 #define RS_XEN_RECORDS_H
@@ -16,9 +17,10 @@
 
 #include "xen/layout.h"
 
-#define RS_XEN_CPUS_MAX 4096u /* the most that Xen can be built for; numbers stay below */
+#define RS_XEN_CPUS_MAX 4096u /* the most CPUs that a build of Xen can support; numbers are below */
 
-/* A record's header: event 0-27, number of words 28-30, a stamp follows 31. */
+/* A record's header: bits 0-27 the event, bits 28-30 the number of words, bit 31: a stamp
+ * follows. */
 #define RS_XEN_HEAD_EVENT(head)	  ((head)&0x0fffffffu)
 #define RS_XEN_HEAD_WORDS(head)	  ((head) >> 28 & 7)
 #define RS_XEN_HEAD_STAMPED(head) ((head) >> 31)
@@ -43,81 +45,82 @@ static inline uint64_t rs_xen_stamp_at(const uint8_t *at)
 /* Whole records, one after the other, of one CPU. */
 struct rs_xen_block {
 	struct rs_xen_block *next;
-	uint64_t offset; /* in the file, of data */
+	uint64_t offset; /* offset of data in the file */
 	uint32_t bytes;
-	uint64_t first_tsc; /* the first stamp in it; 0: none */
+	uint64_t first_tsc; /* the block's first stamp; 0: none */
 	uint8_t data[];
 };
-/* Bytes behind a block's data that are its own, so that the words of its last record can be read
- * without a look at how many they are. */
+/* Bytes after a block's data that belong to the block, so that the words of its last record can be
+ * read without a check of their number. */
 #define RS_XEN_BLOCK_SLACK 32u
 
-/* A block with room for so many bytes, and none in it; NULL: there is no memory. */
+/* Creates an empty block with room for `bytes` bytes. Returns NULL without memory. */
 struct rs_xen_block *rs_xen_block_create(uint64_t offset, uint32_t room);
 
 struct rs_xen_pcpu {
 	uint32_t cpu;
-	struct rs_xen_block *first, *last; /* what was read and not taken */
-	const uint8_t *at, *end;	   /* the next record in the first, and its end */
-	uint64_t tsc;			   /* of the record taken last, corrected */
-	uint64_t next_tsc;		   /* of the one at `at` */
-	uint64_t read_tsc;		   /* the last stamp that was read, as it was */
-	uint64_t tsc_max;		   /* none can be later; 0: not known */
+	struct rs_xen_block *first, *last; /* blocks that were read and not consumed */
+	const uint8_t *at, *end;	   /* the next record in the first block, and its end */
+	uint64_t tsc;			   /* the corrected stamp of the record consumed last */
+	uint64_t next_tsc;		   /* the corrected stamp of the record at `at` */
+	uint64_t read_tsc;		   /* the last stamp that was read, uncorrected */
+	uint64_t tsc_max;		   /* no stamp can be later; 0: unknown */
 	bool has_tsc, in_heap;
-	int64_t skew; /* to be added to its stamps */
-	void *owner;  /* what the source keeps of it */
+	int64_t skew; /* added to its stamps */
+	void *owner;  /* the source's data of the CPU */
 };
 
 struct rs_xen_records {
-	bool ended;  /* no more blocks come: all may be taken */
+	bool ended;  /* no more blocks arrive: all records may be consumed */
 	size_t held; /* bytes in blocks */
-	/* The rounds: what may be taken is what is not after the round before the last. */
-	uint32_t round_cpu;    /* of the last window */
-	uint64_t round_max[3]; /* of this round, the last, and all before */
+	/* The rounds: records up to the end of the round before the last may be consumed. */
+	uint32_t round_cpu;    /* the CPU of the last window */
+	uint64_t round_max[3]; /* the last stamps of this round, of the last, and of all before */
 	bool any_round;
 	struct rs_xen_pcpu **pcpus; /* in the order of their first windows */
 	uint32_t n_pcpus;
 	struct rs_xen_pcpu *by_cpu[RS_XEN_CPUS_MAX];
-	struct rs_xen_pcpu **heap; /* those that have records in hand, by the stamp of the next */
+	struct rs_xen_pcpu **heap; /* CPUs with unread records, by the next record's stamp */
 	uint32_t n_heap;
-	/* The top of the heap stays there while its next stamp is below; 0: not known. */
+	/* The top of the heap stays there while its next stamp is below this; 0: unknown. */
 	uint64_t rival_tsc;
-	uint64_t taken_tsc; /* of the last record taken */
-	uint64_t late;	    /* records that came too late for their place */
+	uint64_t taken_tsc; /* the stamp of the last consumed record */
+	uint64_t late;	    /* records that arrived too late for their place */
 };
 
-/* Of one of zero bytes. Frees what pcpus' owner points to, too. */
+/* Accepts zeroed records. Also frees the pcpus' `owner`. */
 void rs_xen_records_deinit(struct rs_xen_records *records);
 
-/* A CPU's queue, made when it is first asked for. cpu: below RS_XEN_CPUS_MAX. */
+/* Returns a CPU's queue, which the first call creates. cpu: below RS_XEN_CPUS_MAX. */
 struct rs_error *rs_xen_records_pcpu(struct rs_xen_records *records, uint32_t cpu,
 				     struct rs_xen_pcpu **pcpu);
 
-/* The next blocks are of this CPU. */
+/* Announces that the next blocks are of this CPU. */
 void rs_xen_records_round(struct rs_xen_records *records, uint32_t cpu);
 
 /*
- * Checks a block's records. *end: where the last one ends that is whole and valid; *records:
- * how many are added to it. NULL: nothing wrong, but that less than a record may be left. has_head:
- * the first is a window's head.
+ * Checks a block's records. Sets *end to the end of the last whole and valid record, and adds their
+ * number to *records. Returns the defect, or NULL; less than a record may be left then. has_head:
+ * the first record is a window's head.
  */
 const char *rs_xen_block_check(struct rs_xen_pcpu *pcpu, struct rs_xen_block *block, bool has_head,
 			       uint32_t *end, uint64_t *records);
 
 /*
- * Up to where the records of a block can be believed, of which the one at `end` is invalid:
- * what made it so may lie before it, and be no record either.
+ * Returns the end of the records of a block that are accepted before the invalid record at `end`.
+ * Discards back to the last record with a known layout, because the damage may precede the invalid
+ * record.
  */
 uint32_t rs_xen_block_believed(const struct rs_xen_block *block, uint32_t end);
 
-/* Takes over a block that was checked; it is not empty. */
+/* Takes ownership of a checked block, which is not empty. */
 void rs_xen_records_add(struct rs_xen_records *records, struct rs_xen_pcpu *pcpu,
 			struct rs_xen_block *block);
 
-/* Whether there is one to take. */
+/* Returns whether a record can be consumed. */
 bool rs_xen_records_ready(const struct rs_xen_records *records);
 
-/* Bytes from the consumed record on. Blocks were read long before. */
+/* Bytes to prefetch after the consumed record. Blocks were read long before. */
 #define RS_XEN_PREFETCH 512
 
 /* The rare parts of rs_xen_records_consume(). */
@@ -125,7 +128,7 @@ void rs_xen_records_sift(struct rs_xen_records *records);
 void rs_xen_records_block_next(struct rs_xen_records *records, struct rs_xen_pcpu *pcpu);
 void rs_xen_records_window_fill(const struct rs_xen_pcpu *pcpu, struct rs_xen_record *record);
 
-#define RS_XEN_AHEAD_MAX (256u << 20) /* bytes, at most, that are read ahead of what is taken */
+#define RS_XEN_AHEAD_MAX (256u << 20) /* the most bytes that are read ahead of consumption */
 
 static inline bool rs_xen_may_consume(const struct rs_xen_records *r, uint64_t tsc)
 {
@@ -142,16 +145,16 @@ static inline void rs_xen_pcpu_peek(struct rs_xen_pcpu *pcpu)
 	pcpu->next_tsc = tsc;
 }
 
-/* What the highest four bits of a record's head say. */
+/* The meaning of the highest four bits of a record's header. */
 struct rs_xen_form {
-	uint32_t words[8]; /* all ones for each word it has */
+	uint32_t words[8]; /* all ones for each word of the record */
 	uint8_t bytes, words_at;
 	uint8_t n, stamped;
 } __attribute__((aligned(64)));
 extern const struct rs_xen_form rs_xen_forms[16];
 
-/* at: in a block. Words that the record does not have become 0: by masks, which is faster than to
- * go by their number. */
+/* Parses the record at `at` in a block. Words that the record does not have become 0, by masks,
+ * which is faster than a loop over their number. */
 static inline void rs_xen_record_read(const uint8_t *at, const struct rs_xen_form *form,
 				      struct rs_xen_record *record)
 {
@@ -159,7 +162,7 @@ static inline void rs_xen_record_read(const uint8_t *at, const struct rs_xen_for
 	quad low, high, has_low, has_high;
 
 	_Static_assert(2 * sizeof(quad) == sizeof(*record) - offsetof(struct rs_xen_record, words),
-		       "they fill the record, with no domain nor vcpu");
+		       "they fill the record, without domain and vcpu");
 	memcpy(&low, at + form->words_at, sizeof(low));
 	memcpy(&high, at + form->words_at + sizeof(low), sizeof(high));
 	memcpy(&has_low, form->words, sizeof(has_low));
@@ -198,8 +201,8 @@ static inline bool rs_xen_records_consume(struct rs_xen_records *r, struct rs_xe
 		r->taken_tsc = stamp;
 	else if (form->stamped)
 		r->late++;
-	else /* A record without a stamp can be anywhere up to the next with one: from a pipe, what
-	      * other CPUs did since its predecessor may have been taken. */
+	else /* A record without a stamp may be anywhere before the next record with one. From a
+	      * pipe, records of other CPUs after its predecessor may already have been consumed. */
 		stamp = r->taken_tsc;
 	*tsc = stamp;
 	pcpu->at += form->bytes;
@@ -217,7 +220,7 @@ static inline bool rs_xen_records_consume(struct rs_xen_records *r, struct rs_xe
 /* Returns whether all records were consumed. */
 bool rs_xen_records_done(const struct rs_xen_records *records);
 
-/* Calls each() for every record that was read and not consumed, by CPU, with the file's stamps. */
+/* Calls each() for each record that was read and not consumed, by CPU, with the file's stamps. */
 void rs_xen_records_survey(const struct rs_xen_records *records,
 			   void (*each)(void *ctx, const struct rs_xen_record *record, uint64_t tsc,
 					uint32_t pcpu),

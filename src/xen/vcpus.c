@@ -30,7 +30,7 @@ void rs_xen_vcpus_init(struct rs_xen_vcpus *vcpus, const struct rs_schema *schem
 	vcpus->lost = vcpus->unknown;
 	fill(vcpus, &vcpus->unknown, 0);
 	fill(vcpus, &vcpus->lost, 1);
-	/* What was lost may have been anybody's. */
+	/* Lost records may belong to any vCPU. */
 	vcpus->lost.stream.mixed = true;
 }
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The vCPUs that a trace of Xen's mentions, each with its virtual stream. */
+/* The vCPUs that a Xen trace mentions, each with its virtual stream. */
 #ifndef RS_XEN_VCPUS_H
 #define RS_XEN_VCPUS_H
 
 #include "base/map.h"
 #include "xen/layout.h"
 
-#define RS_XEN_VM_MAX 64 /* bytes of a domain's name; a longer one is cut */
+#define RS_XEN_VM_MAX 64 /* bytes of a domain's name; a longer name is cut */
 
-/* Whose records a CPU's are. */
+/* The owner of a CPU's records. */
 struct rs_xen_vcpu {
 	struct rs_stream stream;
 	char name[RS_XEN_VM_MAX];
 	int dom, vcpu; /* RS_UNKNOWN */
-	/* Stamps since when it runs and since when it is runnable; 0: not known, or records were
-	 * lost since. */
+	/* The stamps since which it runs and since which it is runnable; 0: unknown, or records
+	 * were lost since. */
 	uint64_t running_tsc, runnable_tsc;
-	int on_pcpu; /* where it runs; RS_UNKNOWN */
+	int on_pcpu; /* the CPU on which it runs; RS_UNKNOWN */
 };
 
 #define RS_XEN_VCPUS_RECENT 64u
@@ -24,12 +24,12 @@ struct rs_xen_vcpu {
 struct rs_xen_vcpus {
 	const struct rs_schema *schema;
 	const struct rs_clock *clock;
-	/* A domain's name, or NULL: then it is called by its number. Called once for each vCPU. */
+	/* Returns a domain's name, or NULL: then its number is used. Called once for each vCPU. */
 	const char *(*name)(void *ctx, uint32_t dom);
 	void *name_ctx;
 	struct rs_map by_number;			 /* by domain and vcpu */
-	struct rs_xen_vcpu *recent[RS_XEN_VCPUS_RECENT]; /* of those; NULL: none yet */
-	uint64_t refused; /* records of vCPUs that got no stream: there were too many */
+	struct rs_xen_vcpu *recent[RS_XEN_VCPUS_RECENT]; /* a cache of vCPUs; NULL: free */
+	uint64_t refused; /* records of vCPUs without a stream, because there were too many */
 	struct rs_xen_vcpu unknown, lost;
 };
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Machines for tests: a Debian kernel, unpacked and not installed, with an initramfs that we make,
-under an emulator that has what this machine may lack. What runs inside writes its results to a
-disk, as a tar archive, or to the serial console.
+"""Virtual machines for tests: a Debian kernel, unpacked and not installed, with an initramfs made
+here, under an emulator that has the hardware that the host may lack. The machine writes its results
+to a disk, as a tar archive, or to the serial console.
 
-Packages come from `apt-get download`, once, and stay below the build directory. What can't be
-fetched or booted raises Missing, which a test makes a skip of. Those of another architecture come
-by an apt state of our own, also there: the host's knows nothing of it.
-"""
+Packages come from `apt-get download`, once, and stay below the build directory. What cannot be
+fetched or booted raises Missing, for which a test skips. Packages of another architecture use a
+separate apt state, also below the build directory, because the host's apt does not cover that
+architecture."""
 import base64
 import contextlib
 import fcntl
@@ -28,13 +28,13 @@ BUILD = os.path.abspath(tap.BUILD)
 BED = os.path.join(BUILD, "testbed")
 CLOUD_KERNEL = "linux-image-cloud-amd64"
 DISK_BYTES = 64 << 20
-LIMIT_S = 1500  # no test times anything; this ends a machine that hangs, before tests/run would
-LOOK_S, STILL_LOOKS = 10, 6  # a minute without a tick of CPU time: the emulator stands still
+LIMIT_S = 1500  # ends a machine that hangs, before tests/run would; no test times anything
+LOOK_S, STILL_LOOKS = 10, 6  # a minute without CPU time means that the emulator is stuck
 BOOTS = 3
-DONE = "testbed: done"  # what each machine says before it powers itself off
+DONE = "testbed: done"  # the last line that each machine prints before it powers off
 BEGIN, END = "testbed: results", "testbed: end of results"
-# The end of an /init whose results, below /tmp/out, go to a disk; and, in base64, to the serial port
-# of Bochs, which drops what that has not written yet when the machine is powered off.
+# The end of an /init that writes its results, below /tmp/out, to a disk; or, in base64, to the
+# serial port of Bochs, which drops unwritten output when the machine powers off.
 SERIAL_PAD_BYTES = 10240
 FOOT = f"""
 cd /tmp/out; dmesg >dmesg
@@ -49,35 +49,38 @@ echo '{DONE}'
 head -c {SERIAL_PAD_BYTES} /dev/zero | tr '\\0' ' '; echo; sleep 1
 poweroff -f
 """
-SAID_BYTES = 4000  # of a console, in an error
-# readelf: what a program is started by, and the libraries that it names.
+OUTPUT_BYTES = 4000  # of a console, in an error message
+# Arguments of each guest's kernel: without console output, and without self-tests of its
+# cryptography (crypto/testmgr.c), which are more than half of the instructions of a boot.
+QUIET = "quiet cryptomgr.notests"
+# readelf: a program's interpreter and the libraries that it needs
 NEEDED = re.compile(r"(?:interpreter: |\(NEEDED\).*\[)([^\]]+)\]")
 
-# KVM for AMD, as QEMU emulates it. tsc=reliable: without an invariant TSC the kernel inside would
-# move the guests' TSC at will.
+# KVM for AMD, as QEMU emulates it. tsc=reliable, because the inner kernel would adjust the guests'
+# TSC without an invariant TSC.
 AMD = ["qemu-system-x86_64", "-M", "q35", "-cpu", "EPYC,+svm", "-m", "1G", "-display", "none",
        "-nodefaults", "-no-reboot", "-serial", "stdio"]
-# no_timer_check: the kernel's own look whether its timer ticks fails where the host is busy, and then it
+# no_timer_check: the kernel's check of its timer ticks fails on a busy host, and the kernel then
 # panics: "IO-APIC + timer doesn't work!".
-APPEND = "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable no_timer_check"
+APPEND = f"console=ttyS0 {QUIET} panic=-1 mitigations=off tsc=reliable no_timer_check"
 AMD_MODULES = ("irqbypass", "kvm", "kvm-amd")
 
-# KVM for arm64, as QEMU emulates EL2 (virtualization=on); no GICv2, of which a guest of KVM's could
-# not be given a part.
+# KVM for arm64, as QEMU emulates EL2 (virtualization=on); no GICv2, because KVM could not assign
+# one to a guest.
 ARM64 = ["qemu-system-aarch64", "-M", "virt,virtualization=on,gic-version=3", "-cpu", "cortex-a72",
          "-m", "512", "-smp", "1", "-display", "none", "-nic", "none", "-no-reboot", "-serial",
          "stdio"]
-ARM64_APPEND = "console=ttyAMA0 rdinit=/init quiet panic=-1"
+ARM64_APPEND = f"console=ttyAMA0 rdinit=/init {QUIET} panic=-1"
 ARM64_KERNEL = "linux-image-cloud-arm64"
 
 
 def tsc_khz():
     """
-    A kernel's argument: this machine's rate, which is that of the TSC inside, too. A kernel on a
-    busy machine measures it badly at first and again a second later; if KVM was loaded in between,
-    by more than 250 ppm apart, its vCPUs have a scaling ratio and so a TSC offset of 0
-    (kvm_set_tsc_khz()).
-    """
+    A kernel's argument: the host's rate, which is also that of the TSC in the machine. A kernel on
+    a busy machine measures it imprecisely at first, and again a second later. If KVM was loaded in
+    between and the two differ by more than 250 ppm, its vCPUs have a scaling ratio and so a TSC
+    offset of 0 (kvm_set_tsc_khz()).
+"""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
             rates = [line.split(":")[1] for line in file if line.startswith("cpu MHz")]
@@ -87,25 +90,25 @@ def tsc_khz():
 
 
 class Missing(Exception):
-    """What the testbed lacks here."""
+    """A facility that the testbed lacks here."""
 
 
 class Hung(RuntimeError):
-    """The machine did not power itself off."""
+    """The machine did not power off."""
 
 
 class StoodStill(Hung):
-    """Its emulator had nothing to do any more, not even a timer."""
+    """The emulator stopped using the CPU: not even a timer was pending."""
 
 
 class Apt:
-    """Debian's packages of the host's architecture, by the host's own apt."""
+    """Debian packages for the host's architecture, from the host's own apt."""
 
     def __init__(self, directory=BED):
         self.directory = directory  # where they are unpacked
 
-    def ask(self, *words, good=lambda done: not done.returncode, cwd=None):
-        """What apt-get or apt-cache says; None where that is not good."""
+    def output_of(self, *words, good=lambda done: not done.returncode, cwd=None):
+        """Returns what apt-get or apt-cache prints; None if it fails."""
         done = self.run(*words, cwd=cwd)
         if not good(done) and self.refresh():
             done = self.run(*words, cwd=cwd)
@@ -124,22 +127,21 @@ class Apt:
         return []
 
     def refresh(self):
-        """Is there more to know? The host's state is not ours to change."""
+        """Returns whether the package lists can be updated. The host's apt state is never
+        changed."""
         return False
 
     def download(self, packages, to):
-        """Their .deb files, in `to`."""
+        """Downloads their .deb files into `to`."""
         os.makedirs(to, exist_ok=True)
-        if self.ask("apt-get", "-q", "download", *packages, cwd=to) is None:
+        if self.output_of("apt-get", "-q", "download", *packages, cwd=to) is None:
             raise Missing(f"apt-get download of {', '.join(packages)} failed (apt-get update?)")
 
 
 class OtherApt(Apt):
-    """
-    Those of another architecture, or of another of Debian's suites. The state is ours, and has nothing
-    installed: what packages depend on is all that they depend on. Where packages come from, the host's
-    apt says.
-    """
+    """Packages for another architecture, or of another Debian suite, with a separate apt state. The
+    state has no package installed, so that dependencies include everything. The package sources are
+    those of the host's apt."""
 
     def __init__(self, name, config, suite=None):
         super().__init__(os.path.join(BED, name))
@@ -159,27 +161,27 @@ class OtherApt(Apt):
         return ["-c", config]
 
     def refresh(self):
-        """Where there are no lists yet, or they have grown old and name what is gone: once."""
+        """Updates the package lists once, if there are none or they are out of date."""
         if self.refreshed:
             return False
         self.refreshed = True
-        # A source that has nothing for this architecture does not matter; what is asked next does.
+        # Sources without this architecture are ignored; the next request reports a missing package.
         self.run("apt-get", "-q", "update")
         return True
 
 
 def debian_mirror():
-    """Where the host has Debian's main packages from."""
-    said = HOST.run("apt-get", "indextargets", "--format", "$(ORIGIN) $(COMPONENT) $(REPO_URI)",
+    """Returns the source of the host's Debian main packages."""
+    output = HOST.run("apt-get", "indextargets", "--format", "$(ORIGIN) $(COMPONENT) $(REPO_URI)",
                     "Created-By: Packages").stdout
-    for line in said.splitlines():
+    for line in output.splitlines():
         words = line.split()
         if words[:2] == ["Debian", "main"] and words[2].rstrip("/").endswith("/debian"):
             return words[2]
     raise Missing("apt-get knows no source of Debian's packages (apt-get update?)")
 
 
-# A host's hooks after an update are about the host's caches.
+# A host's update hooks concern the host's caches only.
 OTHER_APT = """
 Dir::State "{state}";
 Dir::State::Lists "{state}/lists";
@@ -202,13 +204,13 @@ ARM64_APT = OtherApt("arm64", OF_ARM64)
 
 
 def suite_apt(suite):
-    """The packages of another of Debian's suites: "trixie", "sid"."""
+    """Packages of another Debian suite: "trixie", "sid"."""
     return OtherApt(suite, OF_SUITE, suite)
 
 
 @contextlib.contextmanager
 def alone(to):
-    """Holds the lock of what is made below the build directory: suites run side by side."""
+    """Holds the lock on files made below the build directory, because suites run in parallel."""
     os.makedirs(os.path.dirname(to), exist_ok=True)
     with open(to + ".lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -216,9 +218,9 @@ def alone(to):
 
 
 def unpack(to, packages, apt):
-    """Downloads these packages and unpacks them at `to`, whole or not at all."""
+    """Downloads these packages and unpacks them at `to`, completely or not at all."""
     debs, new = to + ".debs", to + ".new"
-    for left in (debs, new):  # of a run that was killed
+    for left in (debs, new):  # left by a killed run
         shutil.rmtree(left, ignore_errors=True)
     apt.download(packages, debs)
     for deb in glob.glob(os.path.join(debs, "*.deb")):
@@ -228,7 +230,7 @@ def unpack(to, packages, apt):
 
 
 def fetch(package, apt=HOST):
-    """Unpacks one Debian package, once. Returns where it is."""
+    """Unpacks one Debian package, once. Returns its path."""
     to = os.path.join(apt.directory, package)
     with alone(to):
         if not os.path.isdir(to):
@@ -237,36 +239,91 @@ def fetch(package, apt=HOST):
 
 
 def fetch_all(name, packages, apt=HOST):
-    """Unpacks packages, with what they depend on and is not installed, into one place, once. Returns
-    where that is."""
+    """Unpacks packages, with their dependencies that are not installed, into one folder, once.
+    Returns the folder."""
     to = os.path.join(apt.directory, name)
     with alone(to):
         if os.path.isdir(to):
             return to
-        said = apt.ask("apt-get", "install", "-s", "-qq", "--no-install-recommends", *packages)
-        if said is None:
+        output = apt.output_of("apt-get", "install", "-s", "-qq", "--no-install-recommends", *packages)
+        if output is None:
             raise Missing(f"apt-get knows no {', '.join(packages)} (apt-get update?)")
-        # "Inst NAME (VERSION ...": what an installation would add; nothing is installed here.
-        unpack(to, sorted({line.split()[1] for line in said.splitlines()
+        # "Inst NAME (VERSION ...": what an installation would add; nothing is installed.
+        unpack(to, sorted({line.split()[1] for line in output.splitlines()
                            if line.startswith("Inst ")} | set(packages)), apt)
     return to
 
 
+OF_SOURCES = """
+Dir::Etc::SourceList "{state}/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+"""
+
+
+class SourceApt(OtherApt):
+    """The source packages of the host's release."""
+
+    def __init__(self):
+        super().__init__("source", OF_SOURCES)
+
+    def options(self):
+        sources = os.path.join(self.state, "sources.list")
+        if not os.path.exists(sources):
+            os.makedirs(self.state, exist_ok=True)
+            with open(sources, "w", encoding="utf-8") as file:
+                file.write(f"deb-src {debian_mirror()} {codename()} main\n")
+        return super().options()
+
+
+def codename():
+    """The name of the host's release, such as bookworm."""
+    with open("/etc/os-release", encoding="utf-8") as file:
+        found = re.search(r'^VERSION_CODENAME="?(\w+)', file.read(), re.MULTILINE)
+    if not found:
+        raise Missing("/etc/os-release names no release of Debian")
+    return found[1]
+
+
+def source(package):
+    """Unpacks the upstream source of a Debian package, without Debian's changes, once. Returns its
+    path."""
+    apt = SourceApt()
+    to = os.path.join(apt.directory, package)
+    with alone(to):
+        if os.path.isdir(to):
+            return to
+        new = to + ".new"
+        shutil.rmtree(new, ignore_errors=True)
+        os.makedirs(new)
+        if apt.output_of("apt-get", "-q", "source", "--download-only", package, cwd=new) is None:
+            raise Missing(f"apt-get source {package} failed (apt-get update?)")
+        with tarfile.open(one("*.orig.tar.*", new)) as archive:
+            archive.extractall(new)
+        os.rename(new, to)
+    return to
+
+
 def kernel_package(meta=CLOUD_KERNEL, apt=HOST):
-    """The newest kernel that a meta package stands for."""
+    """Returns the newest kernel package that a meta package depends on."""
     needs = "Depends: linux-image-"
-    said = apt.ask("apt-cache", "depends", meta, good=lambda done: needs in done.stdout)
-    for line in (said or "").splitlines():
+    output = apt.output_of("apt-cache", "depends", meta, good=lambda done: needs in done.stdout)
+    for line in (output or "").splitlines():
         if needs in line:
             return line.split()[-1]
     raise Missing(f"apt-cache knows no {meta} (apt-get update?)")
 
 
+def kernel_of_suite():
+    """Returns the kernel package of the Debian suite in KERNEL_SUITE, by default the host's."""
+    suite = os.environ.get("KERNEL_SUITE")
+    return kernel_image(apt=suite_apt(suite) if suite else HOST)
+
+
 def kernel_image(meta=CLOUD_KERNEL, apt=HOST):
-    """The file vmlinuz of that kernel."""
+    """Returns the path of that kernel's vmlinuz."""
     package = kernel_package(meta, apt)
-    # Since Linux 7, Debian has it in a package that the kernel's own depends on.
-    needs = apt.ask("apt-cache", "depends", package) or ""
+    # Since Linux 7, Debian ships it in a package that the kernel's package depends on.
+    needs = apt.output_of("apt-cache", "depends", package) or ""
     binary = package.replace("linux-image-", "linux-binary-")
     return one("**/vmlinuz*", fetch(binary if f"Depends: {binary}" in needs else package, apt))
 
@@ -279,7 +336,7 @@ def one(pattern, *where):
 
 
 def need(program, package):
-    """The path of a program that has to be installed."""
+    """Returns the path of a program that must be installed."""
     found = shutil.which(program)
     if not found:
         raise Missing(f"no {program} (package {package})")
@@ -287,8 +344,8 @@ def need(program, package):
 
 
 def build(program, source, *words):
-    """Builds a guest's program. Missing: what this machine has can't link it (a static libc lacks);
-    a source that does not compile is no such thing, but an error."""
+    """Builds a guest's program. Raises Missing if the host cannot link it (without a static libc).
+    A source that does not compile is an error."""
     command = [need("cc", "gcc"), "-O2", *words, source]
     done = subprocess.run([*command, "-fsyntax-only"], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -299,14 +356,14 @@ def build(program, source, *words):
 
 
 def library_path(root):
-    """Where the libraries of packages that are unpacked at `root` are, for LD_LIBRARY_PATH."""
+    """Returns the folders of the libraries unpacked at `root`, for LD_LIBRARY_PATH."""
     return ":".join(path for folder in ("lib", "usr/lib") for path in
                     glob.glob(os.path.join(root, folder, "*-linux-gnu")))
 
 
 def loaded(program, root=None):
-    """Paths of the libraries that a program is started with, its loader among them; where they are
-    not installed, those at `root`."""
+    """Yields the paths of the libraries that a program needs, including its loader; those that are
+    not installed come from `root`."""
     env = {**os.environ, "LD_LIBRARY_PATH": library_path(root)} if root else None
     done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False, env=env)
     for line in done.stdout.splitlines():
@@ -316,12 +373,12 @@ def loaded(program, root=None):
 
 
 def libraries(*programs):
-    """The shared objects that programs are started with, as files of an initramfs."""
+    """Returns the shared objects that programs need, as files of an initramfs."""
     return {path.lstrip("/"): path for program in programs for path in loaded(program)}
 
 
 def libraries_in(root, *programs):
-    """The same of programs that can't be started here: `root` has their libraries, unpacked."""
+    """The same for programs that cannot run here; `root` has their libraries, unpacked."""
     there = {os.path.basename(path): path for folder in ("lib", "usr/lib")
              for path in glob.glob(os.path.join(root, folder, "*-linux-gnu", "*.so*"))}
     found, todo = {}, list(programs)
@@ -345,7 +402,8 @@ def busybox(apt=HOST):
 
 
 def initramfs(files, path):
-    """Writes files (name inside: path or bytes) as a newc cpio archive, with their folders."""
+    """Writes files (path in the archive: path or bytes) as a newc cpio archive, with their
+    folders."""
     folders = {"/".join(name.split("/")[:depth]) for name in files
                for depth in range(1, name.count("/") + 1)} | {"proc", "sys", "dev", "tmp"}
     with open(path, "wb") as archive:
@@ -367,7 +425,7 @@ def initramfs(files, path):
 
 
 def cpu_ticks(pid):
-    """What a process has had of the CPU; None: it has gone."""
+    """Returns the CPU time of a process; None if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             fields = file.read().rsplit(")", 1)[1].split()
@@ -377,7 +435,8 @@ def cpu_ticks(pid):
 
 
 def console(process, limit_s):
-    """What it says, to its end; it is killed when it has not come to one, or stands still."""
+    """Returns a process's output up to its end. Kills it if it does not end or makes no
+    progress."""
     had, looks = None, 0
     for _ in range(0, limit_s, LOOK_S):
         try:
@@ -393,29 +452,29 @@ def console(process, limit_s):
 
 
 def boot(command, limit_s=LIMIT_S, env=None):
-    """Runs a machine until it powers itself off, having said that it is done; its console."""
+    """Runs a machine until it powers off after printing that it is done. Returns its console."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, errors="replace", env=env)
-    said, still = console(process, limit_s)
-    if DONE not in said:
+    output, still = console(process, limit_s)
+    if DONE not in output:
         raise (StoodStill if still else Hung)(
-            f"the testbed did not end; its console: {said[-SAID_BYTES:]}")
-    return said
+            f"the testbed did not end; its console: {output[-OUTPUT_BYTES:]}")
+    return output
 
 
 def boot_again(command, limit_s):
     """
-    The same, for a machine whose emulated processor stops for ever now and then: QEMU's, with SVM,
-    halts with interrupts off (GIF) and waits for one. Not even a timer comes any more, so its
-    process needs no CPU at all; what runs inside looks 20 times a second whether a wait has ended.
-    """
+    The same, for a machine whose emulated processor sometimes stops for ever: QEMU with SVM halts
+    with interrupts off (GIF) and waits for one. No timer fires any more, so that its process uses
+    no CPU. A working machine always uses some, because the script inside polls 20 times a second.
+"""
     for attempt in range(BOOTS):
         try:
             return boot(command, limit_s)
         except StoodStill as still:
             if attempt == BOOTS - 1:
                 raise
-            print("# the emulated processor stood still, and the machine is booted again:",
+            print("# the emulated processor stopped, so the machine is booted again:",
                   str(still).splitlines()[-1])
 
 
@@ -423,8 +482,8 @@ def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=()):
     """
     Boots an initramfs of these files, and a busybox, on a machine with AMD's SVM. /init loads
     /modules/*.ko (AMD_MODULES, in order) and writes its results as a tar archive to /dev/nvme0n1;
-    `disks`, read-only, follow as nvme1n1 and so on. Where the results are, unpacked.
-    """
+    `disks`, read-only, follow as nvme1n1 and so on. Returns the folder of the unpacked results.
+"""
     qemu = need(AMD[0], "qemu-system-x86")
     kernel = fetch(kernel_package())
     return boot_qemu([qemu, *AMD[1:], "-accel", "tcg" if cpus == 1 else "tcg,thread=multi",
@@ -433,7 +492,7 @@ def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=()):
                      disks)
 
 
-# What a program is built against here for arm64, and a file that tells meson of it.
+# Returns the packages that an arm64 build needs here, and the path of meson's cross file.
 ARM64_LIBRARIES = ("libc6-dev", "libelf-dev", "libxxhash-dev", "libjansson-dev", "libssl-dev",
                    "libseccomp-dev", "libbpf-dev", "libtraceevent-dev", "libtracefs-dev",
                    "libtracecmd-dev", "libncurses-dev", "libdw-dev", "libiberty-dev",
@@ -456,7 +515,7 @@ endian = 'little'
 
 
 def build_arm64(*targets):
-    """Builds targets of meson for arm64: where they are, and where the libraries are."""
+    """Builds targets of meson for arm64. Returns their paths and the libraries' folder."""
     for program, package in (("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
                              ("meson", "meson"), ("ninja", "ninja-build")):
         need(program, package)
@@ -478,9 +537,9 @@ def build_arm64(*targets):
 
 def boot_arm64(files, directory, limit_s=LIMIT_S):
     """
-    The same on a machine with arm64's EL2, where KVM is in the kernel: no modules. What is in
-    `files` is for arm64; a busybox comes along.
-    """
+    The same on a machine with arm64's EL2, whose kernel has KVM built in. `files` are for arm64; a
+    busybox is added.
+"""
     qemu = need(ARM64[0], "qemu-system-arm")
     kernel = fetch(kernel_package(ARM64_KERNEL, ARM64_APT), ARM64_APT)
     return boot_qemu([qemu, *ARM64[1:], "-append", ARM64_APPEND], kernel,
@@ -501,7 +560,7 @@ def boot_qemu(command, kernel, files, directory, limit_s, disks=()):
     return results(disk, os.path.join(directory, "out"))
 
 
-# Intel's VMX, as Bochs has it; on one CPU, for it has no other. Only the serial port comes out.
+# Intel's VMX in Bochs, which has one CPU. The serial port is the only output.
 BOCHS = ("bochs", "bochs-term", "bochsbios", "vgabios", "isolinux", "syslinux-common", "xorriso")
 BOCHSRC = """
 config_interface: textconfig
@@ -527,15 +586,16 @@ label bed
   kernel vmlinuz
   append initrd=initramfs {append}
 """
-INTEL_APPEND = "console=ttyS0 quiet panic=-1 mitigations=off"
+INTEL_APPEND = f"console=ttyS0 {QUIET} panic=-1 mitigations=off"
 INTEL_MODULES = ("irqbypass", "kvm", "kvm-intel")
 
 
 def boot_intel(files, directory, limit_s=LIMIT_S):
     """
     Boots an initramfs of these files, and a busybox, on a machine with Intel's VMX. /init loads
-    /modules/*.ko (INTEL_MODULES, in order), and ends as SERIAL_FOOT. Where the results are, unpacked.
-    """
+    /modules/*.ko (INTEL_MODULES, in order), and ends with SERIAL_FOOT. Returns the folder of the
+    unpacked results.
+"""
     root = fetch_all("bochs", BOCHS)
     kernel = fetch(kernel_package())
     share, lib = os.path.join(root, "usr/share/bochs"), os.path.join(root, "usr/lib")
@@ -559,28 +619,28 @@ def boot_intel(files, directory, limit_s=LIMIT_S):
                            "-boot-load-size", "4", "-boot-info-table", tree],
                           capture_output=True, text=True, check=False, env=env)
     if done.returncode:
-        raise Missing(f"xorriso made no ISO: {done.stderr[-SAID_BYTES:]}")
+        raise Missing(f"xorriso made no ISO: {done.stderr[-OUTPUT_BYTES:]}")
     try:
         done = subprocess.run([os.path.join(root, "usr/bin/bochs-bin"), "-q", "-f",
                                os.path.join(directory, "bochsrc"), "-rc",
                                os.path.join(directory, "commands")], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, errors="replace", env=env,
                               check=False, timeout=limit_s)
-        ended = f"exit {done.returncode}: {done.stdout[-SAID_BYTES:]}{done.stderr[-SAID_BYTES:]}"
+        ended = f"exit {done.returncode}: {done.stdout[-OUTPUT_BYTES:]}{done.stderr[-OUTPUT_BYTES:]}"
     except subprocess.TimeoutExpired:
         ended = f"no end after {limit_s} s"
-    said = ""
+    output = ""
     if os.path.exists(serial):
         with open(serial, errors="replace") as file:
-            said = file.read()
-    if DONE not in said:
-        raise Hung(f"the testbed did not end; its console: {said[-SAID_BYTES:]}; Bochs: {ended}")
-    packed = base64.b64decode(said[said.index(BEGIN) + len(BEGIN):said.index(END)])
+            output = file.read()
+    if DONE not in output:
+        raise Hung(f"the testbed did not end; its console: {output[-OUTPUT_BYTES:]}; Bochs: {ended}")
+    packed = base64.b64decode(output[output.index(BEGIN) + len(BEGIN):output.index(END)])
     return results(io.BytesIO(packed), os.path.join(directory, "out"))
 
 
 def results(packed, to):
-    """Unpacks a tar archive: a path, or bytes to read."""
+    """Unpacks a tar archive from a path, or from bytes."""
     where = {"name": packed} if isinstance(packed, str) else {"fileobj": packed}
     with tarfile.open(**where) as tar:
         tar.extractall(to)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The real Xen under QEMU: Debian's hypervisor, a Debian kernel as dom0 with an initramfs that we
-make, and guests that xl creates in it. Boots in half a minute.
+"""The real Xen under QEMU: Debian's hypervisor, a Debian kernel as dom0 with an initramfs made
+here, and guests that xl creates in it. Boots in half a minute.
 
-The processor is emulated, so that any machine has it. What Xen or dom0 would use and the emulation
-lacks is off: SMAP (dom0 dies at an iretq), MONITOR (Xen dies in mwait), RDTSCP and XSAVE (guests
-fault).
+The processor is emulated, so that any host can run it. Features that Xen or dom0 would use and the
+emulation lacks are off: SMAP (dom0 dies at an iretq), MONITOR (Xen dies in mwait), RDTSCP and XSAVE
+(guests fault).
 """
 import glob
 import gzip
@@ -17,7 +17,7 @@ QEMU = ["qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi", "-cpu",
         "EPYC,-smap,-smep,-monitor,-xsave,-rdtscp", "-m", "2G", "-nodefaults", "-display", "none",
         "-net", "none", "-no-reboot", "-serial", "stdio"]
 XEN_APPEND = "console=com1 com1=115200,8n1 loglvl=all dom0_mem=1024M,max:1024M"
-DOM0_APPEND = "console=hvc0 earlyprintk=xen quiet panic=-1"
+DOM0_APPEND = f"console=hvc0 earlyprintk=xen {bed.QUIET} panic=-1"
 DOM0_KERNEL = "linux-image-amd64"  # the cloud kernel is no dom0
 MODULES = ("virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
            "virtio_blk", "xen-privcmd", "xen-evtchn", "xenfs", "xen-gntdev", "xen-gntalloc")
@@ -29,7 +29,7 @@ PACKAGES = ("xen-hypervisor-4.17-amd64", "xen-utils-4.17", "libxenmisc4.17", "li
 TOOLS = ("xentrace", "xl", "xenstored", "xen-init-dom0", "xenconsoled")
 LIMIT_S = 1500
 
-# /init begins with this: devices, results, and with a toolstack for guests.
+# The beginning of /init: devices, results folder, and with a toolstack for guests.
 HEAD = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin:/usr/lib/xen-{version}/bin
@@ -59,7 +59,7 @@ poweroff -f
 
 
 def packages():
-    """Xen's hypervisor and tools, unpacked into one place with what they depend on."""
+    """Xen's hypervisor and tools, unpacked into one folder with their dependencies."""
     return bed.fetch_all("xen-" + VERSION, PACKAGES)
 
 
@@ -68,10 +68,10 @@ def tool(name):
 
 
 def libraries(*programs):
-    """What programs are started with, and what Ringside may load: Xen's libraries where the loader
-    looks for them."""
+    """Returns the libraries that programs need, and Xen's libraries, which Ringside may load, where
+    the loader searches."""
     root, found = packages(), {}
-    # pthread_cancel(), which xl uses, loads this one at run time.
+    # pthread_cancel(), which xl uses, loads this library at run time.
     at_run_time = [bed.one("libgcc_s.so.1", "/lib/x86_64-linux-gnu")]
     shared = glob.glob(os.path.join(root, "usr/lib/x86_64-linux-gnu", "lib*.so.*"))
     for program in (*programs, *shared):
@@ -87,7 +87,7 @@ def libraries(*programs):
 
 
 def init(body, toolstack=True):
-    """/init, with these lines of shell in its middle; it writes /tmp/out as the results."""
+    """Returns /init, with these lines of shell in the middle. It writes /tmp/out as the results."""
     head = HEAD.format(version=VERSION, modules=" ".join(MODULES))
     return (head + (TOOLSTACK if toolstack else "") + body
             + FOOT.format(results=RESULTS, done=bed.DONE)).encode()
@@ -96,8 +96,9 @@ def init(body, toolstack=True):
 def boot_xen(files, directory, cpus=2, xen_append="", limit_s=LIMIT_S):
     """
     Boots an initramfs of these files as dom0, with a busybox, Xen's tools and their libraries.
-    /init is init()'s. Where the results are, unpacked; the console beside them, as `console`.
-    """
+    /init comes from init(). Returns the folder of the unpacked results, which also has the console,
+    as `console`.
+"""
     qemu = bed.need(QEMU[0], "qemu-system-x86")
     kernel = bed.fetch(bed.kernel_package(DOM0_KERNEL))
     tools = {f"usr/lib/xen-{VERSION}/bin/{name}": tool(name) for name in TOOLS}
@@ -116,9 +117,9 @@ def boot_xen(files, directory, cpus=2, xen_append="", limit_s=LIMIT_S):
                f"{bed.one('boot/vmlinuz-*', kernel)} {DOM0_APPEND},{image}",
                "-drive", f"file={disk},format=raw,if=none,id=disk0",
                "-device", "virtio-blk-pci,drive=disk0"]
-    said = bed.boot(command, limit_s)
+    output = bed.boot(command, limit_s)
     os.makedirs(out, exist_ok=True)
     bed.results(disk, out)
     with open(os.path.join(out, "console"), "w", encoding="utf-8") as file:
-        file.write(said)
+        file.write(output)
     return out

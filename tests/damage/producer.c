@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * producer DIR RECORDS THREADS RING_BYTES [KILL_US]: each thread emits numbered records, each with
- * a check of its number, into a recorded trace. Prints what was kept and lost; or is killed, so
- * long after it has said that it records. For the tests of kills, and to fill the disk with.
+ * a checksum of its number, into a recorded trace. Prints the numbers of kept and lost records.
+ * With KILL_US, it is killed that long after it has printed that it records. The tests of kills and
+ * of full disks use it.
  */
 #include <ringside/recorder.h>
 #include <ringside/trace.h>
@@ -40,8 +41,10 @@ static int fail(struct rs_error *err)
 	return err != NULL;
 }
 
-/* By the kernel itself: the sender of the signal may get no CPU for a second, beside threads
- * that make ten million records in it. */
+/*
+ * The kernel sends the signal, because a sender may get no CPU for a second while threads make ten
+ * million records.
+ */
 static int kill_after(long us)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of damaged traces share: making traces, reading them, and what must hold."""
+"""Shared by the tests of damaged traces: makes and reads traces, and checks invariants."""
 import os
 import subprocess
 import sys
@@ -19,7 +19,7 @@ PER_RECORD = 4  # span begin, numbered, bare, span end
 
 
 def read(trace):
-    """Exit status of print, its events by thread in order, and what it said."""
+    """Returns print's exit status, its events by thread in order, and its messages."""
     done = subprocess.run([RINGSIDE, "print", "--json", trace], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, errors="replace", check=False)
     threads = {}
@@ -34,7 +34,8 @@ def lost(events):
 
 
 def sequence_faults(threads):
-    """Each number once, in order, its check right; a number is missing only beside a loss."""
+    """Each number occurs once, in order, with the right checksum; a number is missing only next to
+    a loss."""
     for tid, events in threads.items():
         expected, losses = 0, 0
         for event in events:
@@ -54,7 +55,7 @@ def sequence_faults(threads):
 
 
 def agree(trace):
-    """Whether babeltrace2 reads the same; None where there is no babeltrace2."""
+    """Returns whether babeltrace2 reads the same events; None without babeltrace2."""
     done = subprocess.run([sys.executable, COMPARE, RINGSIDE, trace], capture_output=True,
                           text=True, check=False)
     return None if done.returncode == 77 else [done.stdout + done.stderr] if done.returncode else []

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A disk that fails, to be preloaded: from failing_arm(n) on each n-th write to a regular file goes
- * as the environment's BAD_DISK says, until failing_arm(0):
+ * A failing disk, as a library to preload. After failing_arm(n), each n-th write to a regular file
+ * fails as the environment variable BAD_DISK selects, until failing_arm(0):
  *
  *	EIO, ENOSPC   nothing is written
  *	EINTR         nothing is written; the caller may try again
@@ -17,7 +17,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PART_MAX 65536 /* bytes of a vector that a short write takes */
+#define PART_MAX 65536 /* bytes of a vector that a short write writes */
 
 static unsigned int every, writes; /* relaxed */
 static int failure;		   /* errno, or 0: short */
@@ -47,7 +47,7 @@ static int fails(int fd)
 	       !(__atomic_add_fetch(&writes, 1, __ATOMIC_RELAXED) % n);
 }
 
-/* How many of the bytes are written, or -1 and errno. */
+/* Returns how many of the bytes are written, or -1 with errno. */
 static ssize_t left(size_t bytes)
 {
 	if (!failure)

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * emitter DIR [NAME=NUMBER...]: threads emit numbered events into a recorded trace, wave after
- * wave, while something is missing. Prints what was emitted, kept and lost, and the resident size
- * after half of the waves and after all; exits 1 with the recorder's error, if it had one.
+ * wave, while a resource is scarce. Prints the numbers of emitted, kept and lost events, and the
+ * resident size after half of the waves and after all. Exits with 1 and the recorder's error, if
+ * any.
  *
- *	waves, threads, records   waves of so many threads at once, each with so many events
- *	minutes      waves for so long instead
+ *	waves, threads, records   waves of concurrent threads, and the events of each thread
+ *	minutes      duration of the waves instead of their number
  *	ring         bytes of a ring
  *	memory       kilobytes of address space that are left once it records
  *	files        the limit on descriptors, from the start
  *	files_late   descriptors that are left once the first wave has ended
- *	fail         each n-th call of what is preloaded fails while it records
- *	ask          says "half" after half of the waves, and waits for a line
+ *	fail         each n-th call of the preloaded library fails during recording
+ *	ask          prints "half" after half of the waves, and waits for a line
+ *	behind       a wave begins when at most this many records are not drained yet
  */
 #include <ringside/recorder.h>
 #include <ringside/trace.h>
@@ -40,7 +42,7 @@ static struct option {
 } options[] = {
 	{ "waves", 1 },	  { "threads", 4 }, { "records", 1009 }, { "minutes", 0 },
 	{ "ring", 8192 }, { "memory", 0 },  { "files", 0 },	 { "files_late", LATE_MAX },
-	{ "fail", 0 },	  { "ask", 0 },
+	{ "fail", 0 },	  { "ask", 0 },	    { "behind", 0 },
 };
 
 static uint64_t option(const char *name)
@@ -71,7 +73,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static uint64_t emitted, done;
 static bool may_end;
 
-/* A wave's threads are there at once: none ends before all have emitted. */
+/* A wave's threads are concurrent: none ends before all have emitted. */
 static void *emit(void *unused)
 {
 	uint32_t self = (uint32_t)syscall(SYS_gettid);
@@ -89,7 +91,7 @@ static void *emit(void *unused)
 	return unused;
 }
 
-/* Threads for which there is no memory emit nothing. */
+/* Threads without memory emit nothing. */
 static void wave(pthread_t *threads)
 {
 	uint64_t n = 0;
@@ -112,7 +114,7 @@ static void wave(pthread_t *threads)
 	pthread_attr_destroy(&attr);
 }
 
-/* Of the process, in all or resident. 0: there was nothing left to look with. */
+/* Returns the size of the process, total or resident. 0: no resources left to read it. */
 static long pages(bool in_all)
 {
 	long size = 0, resident = 0;
@@ -144,8 +146,8 @@ static void limits_set(void)
 		limit(RLIMIT_AS, ((uint64_t)pages(true) * page_kb + option("memory")) * 1024);
 }
 
-/* All descriptors but so many are gone. */
-static void files_take(void)
+/* Uses up all descriptors but this many. */
+static void files_use_up(void)
 {
 	int last = 0;
 
@@ -166,7 +168,7 @@ static void fail_every(uint64_t n)
 		abort();
 }
 
-static void ask(void)
+static void report_half(void)
 {
 	char line[16];
 
@@ -176,7 +178,20 @@ static void ask(void)
 		abort();
 }
 
-static void run(pthread_t *threads, long resident[2])
+/* Waits until the recorder has drained all but a few records. */
+static void catch_up(const struct rs_recorder *recorder)
+{
+	struct rs_recorder_summary sum = { 0 };
+
+	while (option("behind")) {
+		rs_recorder_progress(recorder, &sum);
+		if (sum.records + sum.lost + option("behind") >= emitted)
+			return;
+		usleep(1000);
+	}
+}
+
+static void run(pthread_t *threads, const struct rs_recorder *recorder, long resident[2])
 {
 	uint64_t waves = option("waves");
 	time_t minutes = (time_t)option("minutes"), half = time(NULL) + minutes * 30;
@@ -185,13 +200,14 @@ static void run(pthread_t *threads, long resident[2])
 
 	for (uint64_t i = 0; minutes ? time(NULL) < end : i < waves; i++) {
 		wave(threads);
+		catch_up(recorder);
 		if (!i)
-			files_take();
+			files_use_up();
 		if (!half_done && (minutes ? time(NULL) >= half : i + 1 >= (waves + 1) / 2)) {
 			half_done = true;
 			resident[0] = pages(false);
 			if (option("ask"))
-				ask();
+				report_half();
 		}
 	}
 	resident[1] = pages(false);
@@ -228,7 +244,7 @@ int main(int argc, char **argv)
 		return 1;
 	limits_set();
 	fail_every(option("fail"));
-	run(threads, resident);
+	run(threads, recorder, resident);
 	err = rs_recorder_close(recorder, &sum);
 	fail_every(0);
 	printf("emitted %" PRIu64 " kept %" PRIu64 " lost %" PRIu64 " streams %" PRIu64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An allocator that fails, to be preloaded: from failing_arm(n) on each n-th call finds no memory,
- * until failing_arm(0).
+ * A failing allocator, as a library to preload. After failing_arm(n), each n-th call finds no
+ * memory, until failing_arm(0).
  */
 #include <errno.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of faults share: running the emitter, and what must hold of its trace."""
+"""Shared by the tests of faults: runs the emitter, and checks invariants of its trace."""
 import os
 import re
 import subprocess
@@ -17,7 +17,7 @@ BAD_DISK = os.path.join(BUILD, "tests", "faults", "bad_disk.so")
 COMPARE = os.path.join(TESTS, "trace", "compare_bt2.py")
 LOST = "app:trace::records-lost"
 UNSAID = re.compile(r"(\d+) records? lost at its end")
-DESCRIPTORS = 1024  # of a reader
+DESCRIPTORS = 1024  # a reader's message
 
 
 def command(trace, **options):
@@ -25,7 +25,7 @@ def command(trace, **options):
 
 
 class Run:
-    """What an emitter came to."""
+    """The result of an emitter."""
 
     def __init__(self, status, out, err):
         self.status, self.err = status, err
@@ -42,7 +42,7 @@ class Run:
 
 
 def run(trace, preload=None, between=None, **options):
-    """Runs the emitter to its end; between: is called after half of the waves."""
+    """Runs the emitter to its end. Calls `between` after half of the waves."""
     env = {**os.environ, **({"LD_PRELOAD": preload} if preload else {})}
     with subprocess.Popen(command(trace, **options, **({"ask": 1} if between else {})), env=env,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -55,8 +55,8 @@ def run(trace, preload=None, between=None, **options):
 
 
 def read(trace):
-    """What print shows: records by thread, how many were lost in the streams and beside them, what
-    is wrong, its exit status and what it said."""
+    """Returns what print shows: records by thread, losses in and beside the streams, faults, the
+    exit status and the messages."""
     limited = f"ulimit -n {DESCRIPTORS} && exec \"$@\""
     done = subprocess.run(["sh", "-c", limited, "sh", RINGSIDE, "print", "--json", "--quiet", trace],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -79,34 +79,34 @@ def read(trace):
 
 def readable(trace, ran):
     """Faults of a trace as print shows it."""
-    shown, lost, faults, status, said = read(trace)
+    shown, lost, faults, status, output = read(trace)
     if shown != ran.kept:
         faults.append(f"print shows {shown} records, {ran.kept} were kept")
     if lost != ran.lost:
         faults.append(f"print reports {lost} lost records, {ran.lost} were")
     if status not in (0, 3):
-        faults.append(f"print: exit {status}: {said}")
+        faults.append(f"print: exit {status}: {output}")
     return faults
 
 
 def babeltrace2(name, trace):
-    """babeltrace2 reads the same."""
+    """Checks that babeltrace2 reads the same events."""
     done = subprocess.run([sys.executable, COMPARE, RINGSIDE, trace], capture_output=True,
                           text=True, check=False)
     if done.returncode == 77:
-        tap.skip(f"{name}: babeltrace2 reads the same", "no python3-bt2")
+        tap.skip(f"{name}: babeltrace2 reads the same events", "no python3-bt2")
     else:
-        tap.check(f"{name}: babeltrace2 reads the same",
+        tap.check(f"{name}: babeltrace2 reads the same events",
                   [done.stdout + done.stderr] if done.returncode else [])
 
 
 def whole(name, trace, ran, failed=None):
-    """The checks that every run must pass. failed: part of the recorder's error, or None: it must
-    have had none."""
-    tap.check(f"{name}: {ran.kept} kept and {ran.lost} lost are {ran.emitted} emitted",
+    """The checks that every run must pass. failed: part of the recorder's expected error; None: no
+    error."""
+    tap.check(f"{name}: {ran.kept} kept and {ran.lost} lost equal {ran.emitted} emitted",
               ran.adds_up())
     good = ran.status == 0 if failed is None else ran.status == 1 and failed in ran.err
-    tap.check(f"{name}: the recorder " + ("succeeds" if failed is None else "says what failed"),
+    tap.check(f"{name}: the recorder " + ("succeeds" if failed is None else "reports the failure"),
               [] if good else [f"exit {ran.status}", ran.err])
-    tap.check(f"{name}: print shows what was kept, and reports what was lost",
+    tap.check(f"{name}: print shows kept records and reports lost ones",
               readable(trace, ran))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program of someone else's, built against the installed library: traces itself into the
- * directory that it is given, reads that back and checks what it finds there.
+ * A program that uses the installed library: traces itself into the given directory, reads the
+ * trace back and checks it.
  */
 #include <stdio.h>
 #include <string.h>

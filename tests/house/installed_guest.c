@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A guest of someone else's: what it takes to link with the installed libringside-guest.a. */
+/* A minimal guest that links with the installed libringside-guest.a. */
 #include <ringside/guest.h>
 
 RS_TRACE_CLASS(app, 0)

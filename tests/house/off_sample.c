@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compiled with trace points (-DPOINTS) and RS_TRACE_OFF, and without either: the code must be
- * the same, byte for byte. -DGUEST takes the guest's header.
+ * identical. -DGUEST selects the guest's header.
  */
 #ifdef GUEST
 #include <ringside/guest.h>

@@ -14,17 +14,17 @@
 #include <unistd.h>
 #include <ringside/vmm.h>
 
-/* One load with its test, one branch, and one to spare. */
+/* A load with its test, a branch, and one in reserve. */
 #define OFF_INSTRUCTIONS_MAX 3
 
 RS_TRACE_CLASS(step, 0)
 RS_DEFINE_EVENT(step, step, "step", (u64, a), (u64, b));
 
 /*
- * Two surroundings. A leaf that does nothing else: gcc puts the frame that a put needs behind the
- * test of the mask, so that the point costs its test alone. And a function that has a frame of
- * its own, with every saved register in it: clang builds a function's frame before anything
- * else, wherever it is needed, and that is not the trace point's path.
+ * Two callers. A leaf that does nothing else: gcc moves the frame that a put needs behind the test
+ * of the mask, so that the point costs only its test. And a function with its own frame and all
+ * saved registers: clang builds a function's frame first, wherever it is needed, and that cost is
+ * not the trace point's.
  */
 #define LEAF()                                                                                     \
 	do {                                                                                       \
@@ -63,7 +63,7 @@ SUBJECTS_IN(LEAF)
 static const struct subject {
 	const char *name;
 	void (*run)(uint64_t, uint64_t);
-	bool baseline; /* what those after it are compared with */
+	bool baseline; /* the baseline for the functions after it */
 } subjects[] = {
 	{ "", FRAME_nothing, true },
 	{ "RS_EMIT", FRAME_emit, false },
@@ -93,7 +93,7 @@ static void child(void)
 	_exit(0);
 }
 
-/* Steps once. False: the child has ended. */
+/* Executes one instruction. Returns false if the child has ended. */
 static bool step(pid_t pid, struct user_regs_struct *regs)
 {
 	int status;
@@ -103,7 +103,7 @@ static bool step(pid_t pid, struct user_regs_struct *regs)
 	return WIFSTOPPED(status) && !ptrace(PTRACE_GETREGS, pid, NULL, regs);
 }
 
-/* Counts each subject's instructions, its return included. Returns how many were seen. */
+/* Counts each function's instructions, including its return. Returns the number of functions. */
 static size_t count_all(pid_t pid, unsigned int *counts)
 {
 	struct user_regs_struct regs;

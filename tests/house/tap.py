@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""TAP for the house tests, and what they share: the tree's files and how to run a command."""
+"""TAP for the house tests, and their shared code: the tree's files, and running a command."""
 import json
 import os
 import re
@@ -14,7 +14,8 @@ _results = []
 
 
 def check(name, faults):
-    """One test: it passed when there are no faults (lines that say what is wrong)."""
+    """Prints one test's result. It passes if there are no faults (lines that describe what is
+    wrong)."""
     faults = list(faults)
     for fault in faults:
         for line in str(fault).splitlines():
@@ -35,7 +36,7 @@ def end():
 
 
 def run(command, **options):
-    """Status and what was said; 127 when there is no such command."""
+    """Returns status and output; 127 if the command does not exist."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace", **options)
@@ -45,25 +46,25 @@ def run(command, **options):
 
 
 def faults_of(command, **options):
-    """Nothing when the command succeeded, else the command and what it said."""
-    status, said = run(command, **options)
-    return [] if status == 0 else [" ".join(command), said or f"exit status {status}"]
+    """Returns nothing if the command succeeds, otherwise the command and its output."""
+    status, output = run(command, **options)
+    return [] if status == 0 else [" ".join(command), output or f"exit status {status}"]
 
 
 def rows(table):
-    """The rows of a table of the program's own (ringside list --table)."""
-    status, said = run([os.path.join(os.path.abspath(BUILD), "ringside"), "list", "--json",
+    """Returns the rows of one of the program's tables (ringside list --table)."""
+    status, output = run([os.path.join(os.path.abspath(BUILD), "ringside"), "list", "--json",
                         "--table", table])
     if status:
-        raise RuntimeError(said)
-    return [json.loads(line) for line in said.splitlines()]
+        raise RuntimeError(output)
+    return [json.loads(line) for line in output.splitlines()]
 
 
 HEXADECIMAL = re.compile("0x[0-9a-f]+")
 
 
 def event(line):
-    """An event of print --json. Its arguments in hex are strings there; here they are numbers."""
+    """Returns an event of print --json, with hex strings in its arguments as numbers."""
     shown = json.loads(line)
     for name, value in shown["args"].items():
         if isinstance(value, str) and HEXADECIMAL.fullmatch(value):
@@ -72,7 +73,7 @@ def event(line):
 
 
 def files(*folders, ends=(".c", ".h")):
-    """Paths, from the top, of the tree's files under folders whose names end so."""
+    """Yields paths, from the top, of files under these folders with these endings."""
     for folder in folders:
         for where, inner, names in os.walk(os.path.join(TOP, folder)):
             inner[:] = sorted(name for name in inner if not name.startswith((".", "build")))

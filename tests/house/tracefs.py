@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tracefs and debugfs for tests, where this machine has them not mounted: in a mount namespace of their
-own, which goes with them."""
+"""tracefs and debugfs for tests on machines that have not mounted them: in a separate mount
+namespace, which ends with the test."""
 import os
 import shutil
 import subprocess
@@ -12,9 +12,9 @@ MOUNTS = "".join(f"mountpoint -q {where} || mount -t {kind} {kind} {where}; "
                  for kind, where in NEEDED.items()) + "exec \"$@\""
 
 
-def see_the_kernel():
-    """Call it first: the program begins anew in the namespace. Where that can't be, nothing happens, and
-    what needs tracefs is to skip."""
+def mount_in_namespace():
+    """Call this first: it restarts the program in the namespace. If that is not possible it does
+    nothing, and tests that need tracefs skip."""
     if os.geteuid() or all(map(os.path.ismount, NEEDED.values())) or "RS_MOUNTED" in os.environ:
         return
     os.environ["RS_MOUNTED"] = "tried"

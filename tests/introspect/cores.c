@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What introspection reads of a machine's core. Memory is printed in hexadecimal:
+ * Prints what introspection reads from the core of a virtual machine. Memory is in hexadecimal:
  *
  *	registers CORE			a line for each register: vCPU, name, value
  *	read CORE VCPU GVA BYTES	memory, through the vCPU's page tables

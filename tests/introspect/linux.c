@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What insight reads of a Linux guest's core, a fact in a line:
+ * Prints what insight reads from a Linux guest's core, one fact in a line:
  *
  *	kernel CORE	version TEXT; slide N; symbols N; types N; cpu VCPU CPU PID COMM; time NS
  *	ways CORE	tr CPU gs CPU same|other
  *	symbols CORE	ADDRESS NAME
  *	address CORE ADDRESS...		the symbol that each is in: NAME OFFSET
+ *	modules CORE	of each module: module NAME ADDRESS; symbol ADDRESS NAME; why TEXT
  *	text CORE PID GVA	a text in the task's own memory
  *	registers CORE	of each task: kernel TID RIP RSP RBP; user TID RIP RSP RDI RSI RDX R10 R8 R9
  *
- *	stacks CORE	of each task: task TID; k ORIGIN ADDRESS NAME+OFFSET/SIZE;
+ *	stacks CORE	of each task: task TID; k ORIGIN ADDRESS NAME+OFFSET/SIZE [MODULE];
  *			u ORIGIN ADDRESS FUNCTION FILE:LINE MODULE; why k|u TEXT
  *
  * An error is printed as "error: MESSAGE".
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "insight/modules.h"
 #include "insight/stack.h"
 #include "introspect/core.h"
 
@@ -48,7 +50,7 @@ static void cpu_print(uint32_t vcpu)
 	printf("cpu %u %u %d %s\n", vcpu, cpu, task.pid, task.comm);
 }
 
-/* The processors by tr alone, and by gs alone, which have to be the same. */
+/* Compares the processors found by tr alone and by gs alone, which must be equal. */
 static void ways_print(void)
 {
 	for (uint32_t i = 0; i < n_vcpus; i++) {
@@ -90,12 +92,31 @@ static void symbols_print(void)
 static void address_print(const char *text)
 {
 	uint64_t address = strtoull(text, NULL, 16), size;
+	const char *module;
 	struct rs_ksym sym;
 
-	if (rs_kallsyms_by_address(kernel->symbols, address, &sym, &size))
+	if (rs_linux_symbol(kernel, address, &sym, &size, &module))
 		printf("%s 0x%" PRIx64 "\n", sym.name, address - sym.address);
 	else
 		printf("-\n");
+}
+
+static void modules_print(void)
+{
+	const struct rs_modules *modules;
+	struct rs_ksym sym;
+	uint64_t size;
+
+	need(rs_modules_read(kernel, &modules));
+	for (uint32_t i = 0; i < modules->n; i++) {
+		const struct rs_linux_module *m = &modules->modules[i];
+
+		printf("module %s 0x%" PRIx64 "\n", m->facts.name, m->facts.parts[0].from);
+		for (uint32_t s = 0; rs_linux_module_symbol(m, s, &sym, &size); s++)
+			printf("symbol %016" PRIx64 " %s\n", sym.address, sym.name);
+	}
+	if (modules->damage)
+		printf("why %s\n", rs_error_text(modules->damage));
 }
 
 static struct rs_linux_task task_of(const char *pid)
@@ -175,14 +196,16 @@ static void frame_print(struct rs_stacks *stacks, const struct rs_linux_stack *s
 {
 	const struct rs_linux_frame *frame = &stack->frames[i];
 	bool is_kernel = i < stack->n_kernel;
-	static const char *const origins[] = { "registers", "orc", "cfi", "pointer" };
+	static const char *const origins[] = { "registers", "orc", "cfi", "guess", "pointer" };
 	uint64_t at = frame->address - !frame->is_exact, size = 0;
+	const char *module;
 	struct rs_ksym sym;
 
 	printf("%c %s 0x%" PRIx64, is_kernel ? 'k' : 'u', origins[frame->origin], frame->address);
-	if (is_kernel && rs_kallsyms_by_address(kernel->symbols, at, &sym, &size))
-		printf(" %s+0x%" PRIx64 "/0x%" PRIx64, sym.name, frame->address - sym.address,
-		       size);
+	if (is_kernel && rs_linux_symbol(kernel, at, &sym, &size, &module))
+		printf(" %s+0x%" PRIx64 "/0x%" PRIx64 "%s%s%s", sym.name,
+		       frame->address - sym.address, size, module ? " [" : "", module ? module : "",
+		       module ? "]" : "");
 	else if (!is_kernel)
 		user_frame_print(stacks, stack, i);
 	printf("\n");
@@ -247,6 +270,8 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "address"))
 		for (int i = 3; i < argc; i++)
 			address_print(argv[i]);
+	else if (!strcmp(what, "modules"))
+		modules_print();
 	else if (!strcmp(what, "text") && argc == 5)
 		text_print(argv[3], argv[4]);
 	else if (!strcmp(what, "registers"))

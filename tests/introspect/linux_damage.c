@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Damages the memory of a Linux guest's core, and compares what insight then reads of it with
- * what it read before: each task, area, stack and processor is as it was, or is refused.
+ * Damages the memory of a Linux guest's core, and compares what insight reads before and after:
+ * each task, area, stack and processor must be unchanged or refused.
  *
  *	introspect_damage CORE TASKS KERNELS SEED
  *
- * TASKS times, what tasks and areas are read from is damaged while the kernel is open. KERNELS
- * times, the tables that find the kernel are, or any other memory, and it is opened anew. A word
- * that nothing in memory repeats may change with its own bytes: a task's name, its state, its
- * memory, its registers, a row of the table of the kernel's frames.
+ * Damages TASKS times the memory of tasks and areas, while the kernel is open. Damages KERNELS
+ * times the tables that locate the kernel, or any other memory, and opens the kernel again. A value
+ * that memory holds only once may change when its bytes are damaged: a task's name, its state, its
+ * memory, its registers, its stack, a row of the table of the kernel's frames.
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "insight/areas.h"
+#include "insight/modules.h"
 #include "insight/stack.h"
+#include "insight/stack_kernel.h"
 #include "introspect/core.h"
 
 #define RAM_BYTES    (UINT64_C(256) << 20)
@@ -37,7 +39,7 @@ struct range {
 	uint32_t bytes;
 };
 
-/* What is read of one task. */
+/* What is read from one task. */
 struct result {
 	struct rs_linux_task task;
 	struct rs_linux_areas areas;
@@ -57,7 +59,7 @@ struct results {
 };
 
 static uint8_t *ram;
-/* What reading touches: of opening, of tasks, of their stacks and programs. */
+/* The kinds of reads: of opening, of tasks, of their stacks and programs. */
 enum { OF_OPENING, OF_TASKS, OF_STACKS, N_KINDS };
 static struct range touched[N_KINDS][TOUCHED_MAX];
 static uint32_t n_touched[N_KINDS], recording; /* N_KINDS: nothing */
@@ -131,12 +133,6 @@ static void areas_get(struct rs_linux *kernel, struct result *row)
 			fail("a name without an end", &row->task);
 }
 
-/* Returns the end of the stack that a task's registers are on. */
-static uint64_t stack_end(const struct result *row)
-{
-	return (row->kernel.gpr[7] & ~(uint64_t)(STACK_BYTES - 1)) + STACK_BYTES;
-}
-
 static void registers_get(struct rs_linux *kernel, struct result *row)
 {
 	row->has_kernel = drop(rs_linux_task_registers(kernel, &row->task, &row->kernel));
@@ -172,14 +168,14 @@ static void stack_get(struct rs_linux *kernel, struct rs_stacks *stacks, struct 
 
 static void results_get(struct rs_linux *kernel, struct rs_stacks *stacks, struct results *r)
 {
-	struct rs_paging paging = kernel->memory.paging;
 	struct rs_linux_tasks tasks = { 0 };
 	int64_t realtime_ns, monotonic_ns;
 	uint64_t base, address;
 	struct rs_linux_task task;
 
 	results_free(r);
-	rs_memory_stopped(&kernel->memory, &paging);
+	rs_modules_forget(kernel);
+	rs_linux_moved(kernel);
 	for (uint32_t i = 0; i < n_vcpus; i++) {
 		r->has_cpu[i] = drop(rs_linux_cpu(kernel, &vcpus[i], &r->cpu[i], &base));
 		if (r->has_cpu[i] && drop(rs_linux_current(kernel, base, &address)))
@@ -202,7 +198,7 @@ static void results_get(struct rs_linux *kernel, struct rs_stacks *stacks, struc
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
-/* Returns whether a change is within a struct at a kernel's address. */
+/* Returns whether a change is within a struct at a kernel address. */
 static bool is_hit(struct rs_linux *kernel, uint64_t gva, uint32_t bytes)
 {
 	for (uint32_t i = 0; i < n_changes; i++)
@@ -217,56 +213,125 @@ static bool is_hit(struct rs_linux *kernel, uint64_t gva, uint32_t bytes)
 	return false;
 }
 
-static void areas_compare(const struct rs_linux *kernel, const struct result *was,
+/*
+ * Returns whether a change may explain that area i differs, in a kernel without a maple tree: only
+ * the area has its addresses, and only the area before it, or the process's memory, points to it.
+ */
+static bool area_is_hit(struct rs_linux *kernel, const struct result *was, const struct result *is,
+			uint32_t i)
+{
+	const struct rs_linux_area *areas = was->areas.areas;
+	uint32_t bytes = kernel->fields.struct_bytes[RS_STRUCT_VMA];
+
+	if (kernel->fields.fields[RS_FIELD_MM_TREE_ROOT].found)
+		return false;
+	if (is->areas.areas[i].address == areas[i].address)
+		return is_hit(kernel, areas[i].address, bytes);
+	return i ? is_hit(kernel, areas[i - 1].address, bytes) : is_hit(kernel, was->task.mm, PAGE);
+}
+
+static void areas_compare(struct rs_linux *kernel, const struct result *was,
 			  const struct result *is)
 {
 	if (is->areas.n != was->areas.n)
 		fail("another number of areas", &is->task);
-	/* Without a maple tree, only the area itself has its addresses. */
-	if (!kernel->fields.fields[RS_FIELD_MM_TREE_ROOT].found)
-		return;
 	for (uint32_t i = 0; i < is->areas.n; i++)
-		if (is->areas.areas[i].start != was->areas.areas[i].start ||
-		    is->areas.areas[i].end != was->areas.areas[i].end)
+		if ((is->areas.areas[i].start != was->areas.areas[i].start ||
+		     is->areas.areas[i].end != was->areas.areas[i].end) &&
+		    !area_is_hit(kernel, was, is, i))
 			fail("another area", &is->task);
 }
 
-/* Returns whether a change is in the table of the kernel's frames, whose rows nothing repeats. */
-static bool orc_is_hit(struct rs_linux *kernel)
+/* The same for the table of a module, whose addresses are stored once, too. */
+static bool module_orc_is_hit(struct rs_linux *kernel)
+{
+	const struct rs_modules *modules = NULL;
+
+	rs_linux_moved(kernel);
+	if (!drop(rs_modules_read(kernel, &modules)))
+		fail("no memory", NULL);
+	for (uint32_t i = 0; i < modules->n; i++) {
+		const struct rs_linux_module_facts *facts = &modules->modules[i].facts;
+		uint32_t n = (uint32_t)facts->n_orc_rows;
+
+		if (is_hit(kernel, facts->orc_ips, n * 4) ||
+		    is_hit(kernel, facts->orc_rows, n * kernel->fields.struct_bytes[RS_STRUCT_ORC]))
+			return true;
+	}
+	return false;
+}
+
+/* Returns whether a change is between two symbols of the kernel. */
+static bool section_is_hit(struct rs_linux *kernel, const char *from_name, const char *to_name)
 {
 	struct rs_ksym from, to;
 
-	return rs_kallsyms_by_name(kernel->symbols, "__start_orc_unwind", &from) &&
-	       rs_kallsyms_by_name(kernel->symbols, "__stop_orc_unwind", &to) &&
+	return rs_kallsyms_by_name(kernel->symbols, from_name, &from) &&
+	       rs_kallsyms_by_name(kernel->symbols, to_name, &to) &&
 	       is_hit(kernel, from.address, (uint32_t)(to.address - from.address));
 }
 
-/* The frames are those that were, or those up to a place that the stack names. */
-static void frames_compare(struct rs_linux *kernel, const struct result *was,
-			   const struct result *is)
+/* Returns whether a change is in the table of the kernel's frames, whose rows and addresses are
+ * stored once. */
+static bool orc_is_hit(struct rs_linux *kernel)
 {
-	bool same = is->n_frames <= was->n_frames &&
-		    !memcmp(is->frames, was->frames, is->n_frames * sizeof(*is->frames));
+	return module_orc_is_hit(kernel) ||
+	       section_is_hit(kernel, "__start_orc_unwind", "__stop_orc_unwind") ||
+	       section_is_hit(kernel, "__start_orc_unwind_ip", "__stop_orc_unwind_ip");
+}
 
-	if ((!same || (is->n_frames < was->n_frames && !is->is_cut)) && !orc_is_hit(kernel))
-		fail("other frames", &is->task);
+/* Returns whether a change is on a stack that has the task's frames: the task's own or, if a
+ * processor runs it, the stack in use, which may be that of interrupts. */
+static bool stack_is_hit(struct rs_linux *kernel, const struct rs_linux_task *task)
+{
+	const struct rs_linux_vcpu *vcpu = vcpu_of(kernel, task->address);
+	uint64_t from, to;
+
+	if (drop(rs_linux_task_stack(kernel, task, &from, &to)) &&
+	    is_hit(kernel, from, (uint32_t)(to - from)))
+		return true;
+	return vcpu &&
+	       is_hit(kernel, vcpu->regs.gpr[7] & ~(uint64_t)(STACK_BYTES - 1), STACK_BYTES);
+}
+
+/* Returns whether the frames are the same, or the same up to a point that the stack names. */
+static bool is_same_frames(const struct result *was, const struct result *is)
+{
+	return is->n_frames <= was->n_frames && (is->n_frames == was->n_frames || is->is_cut) &&
+	       !memcmp(is->frames, was->frames, is->n_frames * sizeof(*is->frames));
+}
+
+/* Returns whether the control registers are those of a processor. Which one depends on the page
+ * table that led to the kernel. */
+static bool has_control_of_vcpu(const struct rs_x86_regs *regs)
+{
+	for (uint32_t i = 0; i < n_vcpus; i++)
+		if (regs->cr0 == vcpus[i].regs.cr0 && regs->cr4 == vcpus[i].regs.cr4)
+			return true;
+	return false;
 }
 
 static void registers_compare(struct rs_linux *kernel, const struct result *was,
-			      const struct result *is, bool own)
+			      const struct result *is)
 {
 	struct rs_x86_regs user = is->user;
+	const char *other = NULL;
 
-	if (own || (was->has_kernel && is_hit(kernel, stack_end(was) - STACK_BYTES, STACK_BYTES)))
-		return;
+	user.cr3 = was->user.cr3; /* compared with the task's registers */
+	if (has_control_of_vcpu(&user)) {
+		user.cr0 = was->user.cr0;
+		user.cr4 = was->user.cr4;
+	}
 	if (is->has_kernel &&
 	    (!was->has_kernel || is->kernel.rip != was->kernel.rip ||
 	     memcmp(is->kernel.gpr, was->kernel.gpr, sizeof(is->kernel.gpr)) != 0))
-		fail("other registers", &is->task);
-	frames_compare(kernel, was, is);
-	user.cr3 = was->user.cr3; /* compared with the task's */
-	if (is->has_user && (!was->has_user || memcmp(&user, &was->user, sizeof(user)) != 0))
-		fail("other registers of the user's", &is->task);
+		other = "other registers";
+	else if (!is_same_frames(was, is) && !orc_is_hit(kernel))
+		other = "other frames";
+	else if (is->has_user && (!was->has_user || memcmp(&user, &was->user, sizeof(user)) != 0))
+		other = "other registers of the user's";
+	if (other && !stack_is_hit(kernel, &was->task))
+		fail(other, &is->task);
 }
 
 static void row_compare(struct rs_linux *kernel, const struct result *is)
@@ -278,7 +343,7 @@ static void row_compare(struct rs_linux *kernel, const struct result *is)
 		if (clean.rows[i].task.address == is->task.address)
 			was = &clean.rows[i];
 	if (!was)
-		fail("a task that is none", &is->task);
+		fail("an invalid task", &is->task);
 	own = is_hit(kernel, was->task.address, 9 * 1024 + 512);
 	if (is->task.pid != was->task.pid || is->task.tgid != was->task.tgid)
 		fail("another number", &is->task);
@@ -289,7 +354,8 @@ static void row_compare(struct rs_linux *kernel, const struct result *is)
 	if (is->task.mm == was->task.mm && is->task.cr3 != was->task.cr3 &&
 	    !is_hit(kernel, was->task.mm, PAGE))
 		fail("another page table", &is->task);
-	registers_compare(kernel, was, is, own);
+	if (!own)
+		registers_compare(kernel, was, is);
 	if (is->task.mm == was->task.mm && is->has_areas && was->has_areas)
 		areas_compare(kernel, was, is);
 }
@@ -302,7 +368,7 @@ static void compare(struct rs_linux *kernel)
 	for (uint32_t i = 0; i < now.n; i++)
 		row_compare(kernel, &now.rows[i]);
 	if (now.is_whole && now.n != clean.n)
-		fail("a number of tasks that is said to be all", NULL);
+		fail("a count of tasks that claims to be complete", NULL);
 	whole += now.is_whole;
 	part += !now.is_whole && now.n;
 	refused += !now.n;
@@ -331,7 +397,7 @@ static void change(uint32_t kind)
 	memset(bytes, 0, sizeof(bytes));
 	if (how < 2) {
 		bytes[0] = ram[at.gpa] ^ (uint8_t)(1u << any(8)); /* a bit */
-	} else if (how < 6) { /* a word: random, none, all, or that of another place */
+	} else if (how < 6) { /* a word: random, zero, all ones, or the word of another place */
 		at.bytes = 8;
 		at.gpa &= ~UINT64_C(7);
 		memcpy(&word, how == 5 ? ram + (other.gpa & ~UINT64_C(7)) : (uint8_t *)&word, 8);
@@ -360,7 +426,7 @@ static void damage_tasks(struct rs_linux *kernel, struct rs_stacks *stacks)
 	for (uint64_t n = 1 + any(CHANGES_MAX); n; n--)
 		change(any(4) ? OF_TASKS : OF_STACKS);
 	results_get(kernel, stacks, &now);
-	undo(); /* what the changes hit is looked up in memory that is whole */
+	undo(); /* the changed places are looked up in undamaged memory */
 	compare(kernel);
 }
 
@@ -402,8 +468,7 @@ int main(int argc, char **argv)
 	tasks = strtoull(argv[2], NULL, 0);
 	kernels = strtoull(argv[3], NULL, 0);
 	seed = strtoull(argv[4], NULL, 0) * 2654435761u + 1;
-	mallopt(M_MMAP_THRESHOLD,
-		1 << 30); /* an image takes 64 MiB: it is not given back each time */
+	mallopt(M_MMAP_THRESHOLD, 1 << 30); /* an image is 64 MiB and is not freed each time */
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	rs_core_memory(core, &of_core);
 	ram = calloc(1, RAM_BYTES);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Debian kernel that boots under QEMU with linux_init.c as its /init, what that says, and a
+"""A Debian kernel that boots under QEMU with linux_init.c as its /init, the guest's output, and a
 core of the machine (QEMU's dump-guest-memory)."""
+import glob
 import json
+import lzma
 import os
 import re
 import socket
@@ -17,15 +19,18 @@ LIMIT_S = 400
 MEMORY_MIB = 256
 GAMMA_MARK = "R15=67616d6d61676d61"  # of linux_init.c
 DATA = b"mapped " * 4096
-APPEND = "console=ttyS0 quiet panic=-1 tsc=reliable no_timer_check "
+MODULES = ("fuse", "tun")  # of linux_init.c
+APPEND = f"console=ttyS0 {bed.QUIET} panic=-1 tsc=reliable no_timer_check "
 
 
 class Said:
-    """What the guest said."""
+    """The guest's output."""
 
-    def __init__(self, console):
+    def __init__(self, console, loaded):
+        self.loaded = set(loaded)  # modules
         self.symbols, self.tasks, self.maps = [], {1: set(), 2: set()}, {}
         self.syscalls, self.stacks = {}, {1: {}, 2: {}}
+        self.modules, self.of_modules = {}, []
         self.count = self.now_ns = self.version = None
         for line in console.splitlines():
             kind, _, rest = line.partition(" ")
@@ -40,7 +45,11 @@ class Said:
             elif kind == "Y" and words[1] != "running":
                 self.syscalls[int(words[0])] = [int(word, 0) for word in words[1:]]
             elif kind == "K":
-                self.stacks[int(words[0])].setdefault(int(words[1]), []).append(words[-1])
+                self.stacks[int(words[0])].setdefault(int(words[1]), []).append(" ".join(words[3:]))
+            elif kind == "F":
+                self.of_modules.append((int(words[0], 16), words[1], words[2].strip("[]")))
+            elif kind == "G":
+                self.modules[words[0]] = int(words[5], 16)
             elif kind == "C":
                 self.count = int(rest)
             elif kind == "N":
@@ -61,11 +70,11 @@ class Monitor:
         self.file.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
         self.file.flush()
         while True:
-            said = json.loads(self.file.readline())
-            if "error" in said:
-                raise RuntimeError(f"{name}: {said}")
-            if "return" in said:
-                return said["return"]
+            output = json.loads(self.file.readline())
+            if "error" in output:
+                raise RuntimeError(f"{name}: {output}")
+            if "return" in output:
+                return output["return"]
 
 
 def console_until_ready(process, path):
@@ -73,46 +82,65 @@ def console_until_ready(process, path):
     until = time.monotonic() + LIMIT_S
     while time.monotonic() < until:
         with open(path, encoding="utf-8", errors="replace") as file:
-            said = file.read().replace("\r", "")
-        if re.search(r"^READY$", said, re.M):
-            return said
-        if process.poll() is not None or "Kernel panic" in said:
+            output = file.read().replace("\r", "")
+        if re.search(r"^READY$", output, re.M):
+            return output
+        if process.poll() is not None or "Kernel panic" in output:
             break
         time.sleep(0.2)
     process.kill()
-    raise bed.Hung(f"the guest said no READY: {said[-3000:]}")
+    raise bed.Hung(f"the guest did not print READY: {output[-3000:]}")
 
 
 def stop_in_gamma(monitor):
-    """Stops the machine where a processor executes gamma, which the kernel may interrupt at any time."""
+    """Stops the machine while a processor executes gamma, which the kernel may interrupt at any
+    time."""
     until = time.monotonic() + LIMIT_S
     while time.monotonic() < until:
         monitor.command("stop")
-        said = monitor.command("human-monitor-command", **{"command-line": "info registers -a"})
-        if any(GAMMA_MARK in cpu and "CPL=3" in cpu for cpu in said.split("CPU#")):
+        output = monitor.command("human-monitor-command", **{"command-line": "info registers -a"})
+        if any(GAMMA_MARK in cpu and "CPL=3" in cpu for cpu in output.split("CPU#")):
             return
         monitor.command("cont")
         time.sleep(0.01)
     raise bed.Hung("gamma did not run")
 
 
-def initramfs(directory):
+def modules(kernel, apt):
+    """Modules of a kernel, those of MODULES that it has not built in, by their names: their contents,
+    which Debian may have compressed."""
+    package = os.path.relpath(kernel, apt.directory).split(os.sep)[0]
+    where = os.path.join(apt.directory, package)
+    if package.startswith("linux-binary-"):
+        where = bed.fetch(package.replace("linux-binary-", "linux-modules-"), apt)
+    found = {}
+    for name in MODULES:
+        for path in glob.glob(os.path.join(where, f"**/{name}.ko*"), recursive=True):
+            with (lzma.open if path.endswith(".xz") else open)(path, "rb") as file:
+                found[name] = file.read()
+    return found
+
+
+def initramfs(directory, contents):
     program, path = os.path.join(directory, "init"), os.path.join(directory, "initramfs")
-    if not os.path.exists(path):
+    if not os.path.exists(program):
         library = os.path.join(directory, "liblinux.so")
         bed.build(library, os.path.join(HERE, "linux_library.c"), "-shared", "-fPIC", "-g")
         bed.build(program, os.path.join(HERE, "linux_init.c"), "-pthread", "-Wall", "-Wextra", "-g",
                   "-Wl,--no-as-needed", library, "-Wl,-rpath,/lib")
-        bed.initramfs({**bed.libraries(program), "init": program, "lib/liblinux.so": library,
-                       "etc/inner/data": DATA}, path)
+    bed.initramfs({**bed.libraries(program), "init": program, "etc/inner/data": DATA,
+                   "lib/liblinux.so": os.path.join(directory, "liblinux.so"),
+                   **{f"modules/{name}.ko": data for name, data in contents.items()}}, path)
     return path
 
 
 def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_MIB, suite=None):
     """Boots the newest kernel of a meta package, of this Debian or of another suite of it. Returns
-    what the guest said, and the path of its core."""
+    the guest's output, and the path of its core."""
     qemu = bed.need("qemu-system-x86_64", "qemu-system-x86")
-    kernel = bed.kernel_image(package, bed.suite_apt(suite) if suite else bed.HOST)
+    apt = bed.suite_apt(suite) if suite else bed.HOST
+    kernel = bed.kernel_image(package, apt)
+    loaded = modules(kernel, apt)
     core, log = (os.path.join(directory, f"{name}.{end}") for end in ("core", "log"))
     port = os.path.join(directory, f"{name}.qmp")
     open(log, "w", encoding="ascii").close()
@@ -120,10 +148,10 @@ def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_M
             [qemu, "-accel", "tcg" if cpus == 1 else "tcg,thread=multi", "-M", "q35", "-cpu", cpu,
              "-smp", str(cpus), "-m", str(memory), "-nodefaults", "-display", "none", "-no-reboot",
              "-serial", f"file:{log}", "-qmp", f"unix:{port},server=on,wait=off", "-kernel", kernel,
-             "-initrd", initramfs(directory), "-append", APPEND + append],
+             "-initrd", initramfs(directory, loaded), "-append", APPEND + append],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         try:
-            said = console_until_ready(process, log)
+            output = console_until_ready(process, log)
             monitor = Monitor(port)
             stop_in_gamma(monitor)
             monitor.command("dump-guest-memory", paging=False, protocol="file:" + core)
@@ -131,4 +159,4 @@ def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_M
             process.wait(timeout=LIMIT_S)
         finally:
             process.kill()
-    return Said(said), core
+    return Said(output, loaded), core

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The /init of the guests of linux.test. It starts processes of known names and structure, and then
- * prints to the console what the kernel says of itself:
+ * prints to the console what the kernel reports:
  *
  *	T PASS PID TID PPID COMM	a task, of /proc/PID/task/TID/stat; twice, as PASS 1 and 2
  *	S ADDRESS NAME			a symbol, of /proc/kallsyms: one of STRIDE
  *	M PID LINE			a line of /proc/PID/maps
  *	Y TID LINE			/proc/PID/task/TID/syscall, of a task that waits
  *	K PASS TID LINE			a line of /proc/PID/task/TID/stack
+ *	F ADDRESS NAME [MODULE]		a symbol of a module, of /proc/kallsyms: each
+ *	G LINE				a line of /proc/modules
  *	C COUNT				symbols of the kernel itself in /proc/kallsyms
  *	V TEXT				/proc/version
  *	N NANOSECONDS			CLOCK_REALTIME
@@ -15,23 +17,27 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-/* A function that stays one, and a call that is not its caller's last instruction. */
+/* Must not be inlined, and its call must not be its caller's last instruction. */
 #define CALLED	    static __attribute__((noipa))
 #define KEEP_CALL() __asm__ volatile("" ::: "memory")
 
 #define GAMMA_MARK   0x67616d6d61676d61 /* as in linux_guest.py */
-#define STRIDE	     61 /* prime */
+#define STRIDE	     61			/* prime */
 #define RECURSIONS   5
 #define THREADS	     3
 #define MAPPED_BYTES 8192
@@ -50,7 +56,7 @@ static void *thread(void *name)
 		pause();
 }
 
-/* A sleeper, which maps a file of the initramfs, in part, and memory of no file. */
+/* A sleeping process, which maps part of a file of the initramfs, and anonymous memory. */
 static void alpha(void)
 {
 	int fd = open("/etc/inner/data", O_RDONLY);
@@ -88,8 +94,10 @@ static void beta(void)
 		pause();
 }
 
-/* A process that is always in user mode, in this function, unless the kernel interrupts it.
- * linux_guest.py knows it by the register. */
+/*
+ * A process that is always in user mode, in this function, unless the kernel interrupts it.
+ * linux_guest.py recognizes the function by the register.
+ */
 CALLED void gamma_spin(void)
 {
 	register unsigned long mark __asm__("r15") = GAMMA_MARK;
@@ -105,7 +113,7 @@ static void gamma_(void)
 	KEEP_CALL();
 }
 
-/* A sleeper that calls itself RECURSIONS times, and then waits in what a library calls. */
+/* A sleeping process that calls itself RECURSIONS times, and then waits in a call of a library. */
 CALLED void epsilon_leaf(void)
 {
 	for (;;)
@@ -128,6 +136,65 @@ static void epsilon(void)
 	KEEP_CALL();
 }
 
+/* A server of a file system that is a module's (fuse), which waits for its second request there. It
+ * never answers the first. */
+static void zeta(void)
+{
+	static char request[1 << 17];
+	int fd = open("/dev/fuse", O_RDWR);
+	char options[64];
+
+	name_set("zeta");
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+	mount("zeta", "/tmp/inner/fuse", "fuse", 0, options);
+	for (;;)
+		if (read(fd, request, sizeof(request)) < 0)
+			pause();
+}
+
+/* Its client, which waits in the module until it has begun. */
+static void eta(void)
+{
+	struct stat stat_;
+
+	name_set("eta");
+	sleep(1); /* then zeta has mounted it; otherwise the test finds no such stack, and fails */
+	stat("/tmp/inner/fuse/file", &stat_);
+	for (;;)
+		pause();
+}
+
+/* A reader of a network device that is a module's (tun), to which no packet comes. */
+static void theta(void)
+{
+	struct ifreq request = { .ifr_flags = IFF_TUN };
+	int fd = open("/dev/net/tun", O_RDWR);
+	char packet[2048];
+
+	name_set("theta");
+	if (ioctl(fd, TUNSETIFF, &request))
+		perror("tun");
+	for (;;)
+		if (read(fd, packet, sizeof(packet)) < 0)
+			pause();
+}
+
+/* Loads the modules that there are. */
+static void modules_load(void)
+{
+	static const char *const paths[] = { "/modules/fuse.ko", "/modules/tun.ko" };
+
+	for (unsigned i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		int fd = open(paths[i], O_RDONLY);
+
+		if (fd >= 0 && syscall(SYS_finit_module, fd, "", 0))
+			perror(paths[i]);
+		close(fd);
+	}
+	mkdir("/tmp/inner/fuse", 0700);
+	mount("dev", "/dev", "devtmpfs", 0, NULL);
+}
+
 static void delta(void)
 {
 	name_set("de lta) R 1");
@@ -138,7 +205,7 @@ static void delta(void)
 static void omega(void)
 {
 	name_set("omega");
-	_exit(0); /* nobody waits for it: a zombie, without memory */
+	_exit(0); /* nothing waits for it: a zombie, without memory */
 }
 
 static void lines_print(const char *path, const char *prefix)
@@ -204,13 +271,14 @@ static void tasks_print(int pass)
 static void symbols_print(void)
 {
 	FILE *file = fopen("/proc/kallsyms", "r");
-	char line[1024], address[32], name[600];
+	char line[1024], address[32], name[600], module[100];
 	unsigned long n = 0;
 
 	while (file && fgets(line, sizeof(line), file)) {
-		if (strchr(line, '['))
-			break; /* a module's, behind the kernel's own */
-		if (!(n++ % STRIDE) && sscanf(line, "%31s %*c %599s", address, name) == 2)
+		/* Those of modules follow the kernel's own. */
+		if (sscanf(line, "%31s %*c %599s %99s", address, name, module) == 3)
+			printf("F %s %s %s\n", address, name, module);
+		else if (!(n++ % STRIDE) && sscanf(line, "%31s %*c %599s", address, name) == 2)
 			printf("S %s %s\n", address, name);
 	}
 	printf("C %lu\n", n);
@@ -218,12 +286,14 @@ static void symbols_print(void)
 
 int main(void)
 {
-	static void (*const roles[])(void) = { alpha, beta, gamma_, delta, omega, epsilon };
+	static void (*const roles[])(
+		void) = { alpha, beta, gamma_, delta, omega, epsilon, zeta, eta, theta };
 	struct timespec now;
 
 	mount("proc", "/proc", "proc", 0, NULL);
 	mount("tmpfs", "/tmp", "tmpfs", 0, NULL);
 	mkdir("/tmp/inner", 0700);
+	modules_load();
 	for (unsigned i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
 		int pid = fork();
 
@@ -232,8 +302,9 @@ int main(void)
 			_exit(1);
 		}
 	}
-	sleep(1);
+	sleep(2);
 	symbols_print();
+	lines_print("/proc/modules", "G ");
 	lines_print("/proc/version", "V ");
 	tasks_print(1);
 	for (int pid = 1; pid < 400; pid++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What introspection says of a process:
+ * Prints what introspection reports about a process:
  *
  * introspect_stacks [--symfs DIR] unwind CORE [FILE...] the stack in an ELF core, as if a guest had
  * stopped there. The process's mappings are found through page tables that this program makes up.
@@ -27,7 +27,7 @@
 #include "introspect/symbols.h"
 #include "introspect/unwind.h"
 
-#define TABLES	   (UINT64_C(1) << 51) /* guest-physical; below it, physical is virtual */
+#define TABLES	   (UINT64_C(1) << 51) /* guest-physical; below it, physical equals virtual */
 #define PAGE	   4096u
 #define TABLE_BITS 9u
 #define PRESENT	   UINT64_C(1)
@@ -59,7 +59,9 @@ static bool read_core(uint64_t address, void *buf, size_t bytes)
 	return false;
 }
 
-/* Tables for the lower half: the first leads to one table for each 512 GiB, of pages of 1 GiB. */
+/*
+ * Tables for the lower half: the first points to one table for each 512 GiB, with pages of 1 GiB.
+ */
 static bool read_physical(void *ctx, uint64_t gpa, void *buf, size_t bytes)
 {
 	uint64_t index = (gpa & (PAGE - 1)) / 8, table = (gpa - TABLES) / PAGE, entry;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cases of the testbeds: what runs inside (a script over inside.sh), and what must come of it."""
+"""The cases of the testbeds: what runs in the machine (a script over inside.sh), and the expected
+result."""
 import collections
 import csv
 import json
@@ -25,9 +26,10 @@ MODULES='{modules}'
 
 def files(modules, cases, foot, programs=(), build=bed.BUILD, libraries=bed.libraries):
     """
-    The initramfs of a bed that runs these cases. A program: where it is inside, and here. `build`:
-    where those are that run inside, with what `libraries` finds for them.
-    """
+    The initramfs of a bed that runs these cases. A program: its path in the machine, and its path
+    here. `build`: the folder of the programs for the machine, with the libraries that `libraries`
+    finds for them.
+"""
     programs = {"bin/ringside": os.path.join(build, "ringside"),
                 "bin/workload": os.path.join(build, WORKLOAD), **dict(programs)}
     for path in programs.values():
@@ -37,14 +39,14 @@ def files(modules, cases, foot, programs=(), build=bed.BUILD, libraries=bed.libr
 
 
 def init(modules, cases, foot):
-    """What runs inside: these cases, one after the other."""
+    """Returns the script for the machine: these cases in order."""
     lines = HEAD.format(modules=" ".join(modules)) + "".join(
         f"begin {case.__name__}\n{case.script}\nend\n" for case in cases) + foot
     return {"init": lines.encode(), "inside.sh": INSIDE}
 
 
 def script(text):
-    """What runs inside, for the function that looks at what came of it."""
+    """Registers a case's script, for the function that checks its results."""
     def bind(function):
         function.script = text.strip()
         return function
@@ -54,13 +56,13 @@ def script(text):
 def check_all(cases, out, isa, where):
     for each in cases:
         case = Case(os.path.join(out, each.__name__), isa)
-        faults = [f"a wait came to its end: {line}" for line in case.hung()]
+        faults = [f"a wait timed out: {line}" for line in case.hung()]
         try:
             faults += list(each(case))
         except (OSError, KeyError, ValueError, RuntimeError) as error:
             faults.append(f"{type(error).__name__}: {error}")
         bed.tap.check(f"{where}: {each.__doc__.splitlines()[0]}",
-                      [*faults, *case.all_said()] if faults else [])
+                      [*faults, *case.all_output()] if faults else [])
 
 
 def differ(what, got, expected):
@@ -69,7 +71,7 @@ def differ(what, got, expected):
 
 
 def same_counts(what, got, expected):
-    """Two tables of counts, key by key."""
+    """Compares two tables of counts by key."""
     for key in sorted(set(got) | set(expected)):
         if got.get(key) != expected.get(key):
             yield f"{what}: {key}: {got.get(key)}, expected {expected.get(key)}"
@@ -79,20 +81,20 @@ def same_counts(what, got, expected):
 
 @script("prepare vms --vms 2 --vcpus 2; go vms")
 def guests(case):
-    """the kernel counts the exits that the guests make; HLT in user space"""
+    """the kernel counts the exits that the guests cause; HLT in user space"""
     yield from workload_faults(case)
 
 
 @script("prepare vms --vms 2 --vcpus 2 --irqchip --move --yield; go vms")
 def sleepers(case):
-    """the same, with HLT in the kernel, and threads that move"""
+    """the same, with HLT in the kernel, and threads that change their CPU"""
     yield from workload_faults(case)
 
 
 # ---- exits ------------------------------------------------------------------------------------
 
 def by_reason(table, chosen=lambda tid, vcpu: True):
-    """A table of the kernel's, its threads added together."""
+    """Returns a kernel table, with its threads added up."""
     sums = {}
     for (tid, vcpu, reason), count in table.items():
         if chosen(tid, vcpu):
@@ -101,7 +103,7 @@ def by_reason(table, chosen=lambda tid, vcpu: True):
 
 
 def rows_of(report, case, sums=False):
-    """The rows of a report as such a table; what is dropped or lost is a fault of its own."""
+    """Returns the rows of a report as such a table; dropped or lost events are a fault."""
     table = {}
     for row in report["rows"]:
         key = row["code"] if sums else (row["tid"], row["vcpu"], row["code"])
@@ -112,7 +114,7 @@ def rows_of(report, case, sums=False):
 
 
 def report_faults(case, name, expected=None, sums=False):
-    """A report that a tool printed as JSON: is it the kernel's table?"""
+    """Checks that a report, which a tool printed as JSON, equals the kernel's table."""
     yield from differ(f"exit status of {name}", case.status(name), 0)
     report = case.json(name)
     yield from differ(f"dropped or lost by {name}", (report["dropped"], report["lost"]), (0, 0))
@@ -125,7 +127,7 @@ def tids_of(vm):
 
 
 def only(case, *tids):
-    """The kernel's table of these threads."""
+    """Returns the kernel's table of these threads."""
     return {key: count for key, count in case.hist().items() if key[0] in tids}
 
 
@@ -157,7 +159,7 @@ go vms
 stop {CHOSEN_NAMES}
 """)
 def chosen(case):
-    """exits: -p, -v, -a, -t, -T, --vm, each equal to the kernel's count"""
+    """exits: -p, -v, -a, -t, -T, --vm each equal the kernel's count"""
     yield from workload_faults(case)
     yield from chosen_faults(case)
 
@@ -176,7 +178,7 @@ finish recorded
 finish timed
 """)
 def forms(case):
-    """exits: -p, -v, -a, -t, -T, --vm and a duration, each equal to the kernel's count"""
+    """exits: -p, -v, -a, -t, -T, --vm and a duration each equal the kernel's count"""
     yield from workload_faults(case)
     (one, two) = case.vms()
     yield from chosen_faults(case)
@@ -185,25 +187,24 @@ def forms(case):
     yield from timed_faults(case, of_first)
     yield from timed_record_faults(case, of_first)
     yield from text_faults(case, "text", by_reason(only(case, *tids_of(one))))
-    yield from differ("status for a vCPU that is not there", case.status("no_vcpu"), 1)
-    yield from differ("said of it", case.read("no_vcpu.err"),
+    yield from differ("status for a missing vCPU", case.status("no_vcpu"), 1)
+    yield from differ("its message", case.read("no_vcpu.err"),
                       f"ringside exits: There's no vCPU 4 for PID {one['pid']}.\n")
 
 
 def part_faults(case, name, counts, events, expected):
-    """
-    Counts of a tool that has a duration, and events that the same gate let through. It may be over
-    before the guests are, and have a part of all; whatever part that is, the events count the
-    same exits.
-    """
-    yield from same_counts(f"{name}: events, and counts of the same moments", events, counts)
+    """Compares the counts of a tool that has a duration with events that the same gate let through.
+    The tool may end before the guests do, and count a part of the exits. The events then count the
+    same part."""
+    yield from same_counts(f"{name}: events, and counts of the same time", events, counts)
     for key, count in counts.items():
         if count > expected.get(key, 0):
             yield f"{name}: {key}: {count}, of {expected.get(key)}"
 
 
 def timed_faults(case, expected):
-    """exits DURATION, with a line for each exit that an entry ended: all but the last one at most."""
+    """exits DURATION, with a line for each exit that an entry ended: at most all but the last
+    one."""
     yield from differ("exit status of timed", case.status("timed"), 0)
     lines, report = long_lines(case, "timed")
     yield from differ("dropped or lost by timed", (report["dropped"], report["lost"]), (0, 0))
@@ -215,12 +216,12 @@ def timed_faults(case, expected):
         {key: count for key, count in entered.items() if count})
     open_ended = {key: 1 for key in counts if counts[key] == entered[key] + 1}
     if len(open_ended) > 1:
-        yield f"timed: more exits of one vCPU than one had no entry: {open_ended}"
+        yield f"timed: {open_ended} exits without an entry: more than one per vCPU"
     yield from part_faults(case, "timed", counts, added([entered, open_ended]), expected)
 
 
 def timed_record_faults(case, expected):
-    """record --kvm --exits --duration: the trace, read again, and the table beside it."""
+    """record --kvm --exits --duration: the trace, read back, and the table."""
     yield from differ("exit status of recorded", case.status("recorded"), 0)
     tables = [line for line in map(json.loads, case.read("recorded.out").splitlines())
               if line.get("report") == "exits"]
@@ -236,7 +237,7 @@ def text_faults(case, name, expected):
     lines = case.read(name + ".out").splitlines()
     head = [at for at, line in enumerate(lines) if line.split() == ["KVM_EXIT_REASON", "COUNT"]]
     if not head:
-        yield f"no head of a table in {name}"
+        yield f"no table heading in {name}"
         return
     for line in lines[head[0] + 1:]:
         reason, count = line.split()
@@ -254,14 +255,14 @@ go vms
 stop one ten
 """)
 def eleven(case):
-    """exits: vCPU 1 is not vCPU 10"""
+    """exits: vCPU 1 is not confused with vCPU 10"""
     yield from workload_faults(case)
     for name, number in (("one", 1), ("ten", 10)):
         yield from report_faults(case, name, by_reason(
             case.hist(), lambda tid, vcpu, number=number: vcpu == number), sums=True)
 
 
-# Causes that no guest decides the number of: a page of memory may fault, a WFI have nothing to wait
+# Causes whose number no guest controls: a page of memory may fault, a WFI may have nothing to wait
 # for.
 VARYING = ("interrupt", "page fault", "guest fault", "wfx")
 
@@ -273,24 +274,24 @@ go vms
 stop exits
 """)
 def latency(case):
-    """exits --latency --detail: times add up, causes are those of the guests"""
+    """exits --latency --detail: times add up, and causes are those of the guests"""
     yield from workload_faults(case)
     yield from report_faults(case, "exits")
     report = case.json("exits")
     for vm, vcpu in vcpus(case.vms()):
-        who = f"{vm['name']} vCPU {vcpu['vcpu']}"
+        label = f"{vm['name']} vCPU {vcpu['vcpu']}"
         rows = [row for row in report["rows"] if row["tid"] == vcpu["tid"]]
-        yield from differ(f"{who}: VM of its rows", {row["vm"] for row in rows}, {vm["name"]})
-        # The last exit is not entered again.
-        yield from differ(f"{who}: exits that an entry ended", sum(r["entered"] for r in rows),
+        yield from differ(f"{label}: VM of its rows", {row["vm"] for row in rows}, {vm["name"]})
+        # No entry follows the last exit.
+        yield from differ(f"{label}: exits that an entry ended", sum(r["entered"] for r in rows),
                           sum(r["count"] for r in rows) - 1)
         for row in (row for row in rows if row["entered"]):
             parts = sum(row[part + "_ns"] for part in ("kernel", "user", "poll", "off"))
-            yield from differ(f"{who}: parts of {row['reason']}", parts, row["total_ns"])
-        yield from time_faults(who, [v for v in report["vcpus"] if v["tid"] == vcpu["tid"]])
+            yield from differ(f"{label}: parts of {row['reason']}", parts, row["total_ns"])
+        yield from time_faults(label, [v for v in report["vcpus"] if v["tid"] == vcpu["tid"]])
         got = {(c["kind"], c["key"]): c["count"] for c in report["causes"]
                if c["tid"] == vcpu["tid"] and c["kind"] not in VARYING}
-        yield from same_counts(f"{who}: causes", got, {(kind, key): count
+        yield from same_counts(f"{label}: causes", got, {(kind, key): count
                                                        for kind, key, count in vcpu["causes"]})
 
 
@@ -300,21 +301,21 @@ SLACK_NS = 50_000_000
 UNKNOWN_MAX = 0.01
 
 
-def time_faults(who, found):
-    """Conservation: a vCPU's states are the time it was watched, and the scheduler says the same.
-    Run and wait are looked at together: the scheduler ends a preempted thread's run at the wake-up
+def time_faults(label, found):
+    """A vCPU's states add up to the time that it was observed, and equal the scheduler's figures.
+    Run and wait are compared together: the scheduler ends a preempted thread's run at the wake-up
     that preempts it (rq_clock_skip_update in kernel/sched/), which an emulator makes long."""
     if len(found) != 1:
-        yield f"{who}: {len(found)} rows of its time"
+        yield f"{label}: {len(found)} rows of its time"
         return
     v = {key[:-3]: value for key, value in found[0].items() if key.endswith("_ns")}
-    yield from differ(f"{who}: sum of its states", sum(v[state] for state in STATES), v["wall"])
+    yield from differ(f"{label}: sum of its states", sum(v[state] for state in STATES), v["wall"])
     if v["unknown"] > UNKNOWN_MAX * v["wall"]:
-        yield f"{who}: {v['unknown']} ns of {v['wall']} are unknown"
+        yield f"{label}: {v['unknown']} ns of {v['wall']} are unknown"
     ours = sum(v[state] for state in (*ON_CPU, "wait"))
     theirs = v.get("sched_run", 0) + v.get("sched_wait", 0)
     if abs(ours - theirs) > SLACK_NS + max(ours, theirs) // 100 + v["unknown"]:
-        yield f"{who}: {ours} ns on CPUs or waiting, by schedstat {theirs}"
+        yield f"{label}: {ours} ns on CPUs or waiting, by schedstat {theirs}"
 
 
 @script("""
@@ -328,12 +329,12 @@ prepare again --vms 1 --vcpus 3 --last-pid $((pid0 - 1)) --last-tid $((tid0_0 - 
 go again
 stop exits
 """)
-def comings(case):
-    """exits: a vCPU thread that dies, a VM that starts meanwhile, pids that are used again"""
+def thread_lifetimes(case):
+    """exits: a vCPU thread that ends, a VM that starts later, and reused pids"""
     yield from workload_faults(case, "early", "late", "again")
     yield from report_faults(case, "exits")
     early, late, again = case.vms("early", "late", "again")
-    yield from differ("pid of the third VM, which was to be the first's", again["pid"],
+    yield from differ("pid of the third VM, which was to be the first VM's", again["pid"],
                       early["pid"])
     if not {v["tid"] for v in early["vcpus"]} & {v["tid"] for v in again["vcpus"]}:
         yield "no tid was used again"
@@ -347,7 +348,7 @@ def comings(case):
             yield from differ("VM of their rows", {v["vm"] for v in rows}, {"bed-vm0"})
     for vcpu in early["vcpus"]:
         if not any(v["ended"] for v in report["vcpus"] if v["tid"] == vcpu["tid"]):
-            yield f"thread {vcpu['tid']} ended, and the report does not say so"
+            yield f"thread {vcpu['tid']} ended, which the report does not show"
 
 
 @script("""
@@ -357,17 +358,17 @@ run doctor /bin/ringside doctor
 umount /sys/kernel/btf
 """)
 def absent(case):
-    """exits, doctor: a kernel that has BTF, and none of its modules, is reported in one line"""
+    """exits, doctor: a kernel with BTF, but without its modules' BTF, is reported in one line"""
     line = ("the kernel has no BTF of KVM: no /sys/kernel/btf/kvm: "
             "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF_MODULES\n")
     yield from differ("exits", (case.status("exits"), case.read("exits.out"), case.read("exits.err")),
                       (1, "", f"ringside exits: {line}"))
     yield from differ("exit status of doctor", case.status("doctor"), 3)
     if line not in case.read("doctor.out"):
-        yield "doctor does not say so"
+        yield "doctor does not report it"
 
 
-# ---- exits, in other shapes --------------------------------------------------------------------
+# ---- exits in other forms ----------------------------------------------------------------------
 
 CODE_RIP = range(0x1000, 0x2000)  # of two guests; workload.h, CODE_GPA
 HANDLERS_RIP = range(0x800, 0x820)  # of interrupts and exceptions, on x86
@@ -390,7 +391,7 @@ go vms
 stop than tables csv user
 """)
 def shapes(case):
-    """exits --than, --interval, --csv and --user: the same counts in other shapes"""
+    """exits --than, --interval, --csv and --user: the same counts in other forms"""
     yield from workload_faults(case)
     for name in ("than", "tables", "csv", "user"):
         yield from differ(f"exit status of {name}", case.status(name), 0)
@@ -424,13 +425,14 @@ def added(tables):
 
 
 def long_lines(case, name):
-    """The lines of --than, and the report behind them."""
+    """Returns the lines of --than, and the report after them."""
     lines = [json.loads(line) for line in case.read(name + ".out").splitlines()]
     return [line for line in lines if line["report"] == "long-exit"], lines[-1]
 
 
 def long_faults(case, name):
-    """Each exit that an entry followed was longer than 1 ns: with its time, place and cause."""
+    """Each exit that an entry followed took longer than 1 ns; the line has its time, place and
+    cause."""
     lines, report = long_lines(case, name)
     yield from same_counts(name, rows_of(report, case), case.hist())
     yield from same_counts("exits of --than", added(
@@ -444,7 +446,7 @@ def long_faults(case, name):
     for vm, vcpu in vcpus(case.vms()):
         got = added({(line["kind"], line["key"]): 1} for line in lines
                     if line["tid"] == vcpu["tid"] and line.get("kind") not in (None, *VARYING))
-        # The first cause is the end, after which nobody enters.
+        # The first cause is the guest's end, which no entry follows.
         yield from same_counts(f"--than: causes of {vm['name']} vCPU {vcpu['vcpu']}", got, {
             (kind, key): count for kind, key, count in vcpu["causes"][1:]})
 
@@ -458,7 +460,8 @@ kill -CONT $(cat exits.pid)
 stop exits
 """)
 def overrun(case):
-    """exits --than: what its ring had no room for is counted and said, with exit status 3"""
+    """exits --than: lines for which the ring had no room are counted and reported, with exit status
+    3"""
     yield from workload_faults(case)
     yield from differ("exit status", case.status("exits"), 3)
     lines, report = long_lines(case, "exits")
@@ -467,7 +470,7 @@ def overrun(case):
                       sum(row["entered"] for row in report["rows"]))
     if not lines or not report["lost"]:
         yield f"{len(lines)} long exits, {report['lost']} lost"
-    yield from differ("said", case.read("exits.err"),
+    yield from differ("messages", case.read("exits.err"),
                       f"ringside exits: incomplete: {report['lost']} records lost\n")
 
 
@@ -481,7 +484,7 @@ go vms
 stop record exits
 """)
 def record(case):
-    """record --kvm: the events of the trace are the exits that the kernel counted"""
+    """record --kvm: the trace has the exits that the kernel counted"""
     yield from workload_faults(case)
     yield from differ("record's exit status", case.status("record"), 0)
     yield from report_faults(case, "exits")
@@ -510,7 +513,7 @@ def record(case):
     yield from same_counts("exits in the trace", exits, case.hist())
     for vm, vcpu in vcpus(case.vms()):
         total = sum(count for key, count in exits.items() if key[0] == vcpu["tid"])
-        # The first entry, after the gate opened, and no entry after the last exit.
+        # The first entry, after the gate opened, and the last exit, without an entry.
         yield from differ(f"entries of {vm['name']} vCPU {vcpu['vcpu']}",
                           entries.get(vcpu["tid"]), total)
     yield from bt2_faults(case.path("trace"))
@@ -530,18 +533,18 @@ go vms
 stop sums events
 """)
 def scripted(case):
-    """script --kvm: what BPF adds up, and what comes as events, is what the kernel counted"""
+    """script --kvm: sums in BPF and events both equal the kernel's count"""
     yield from workload_faults(case)
     for name in ("sums", "events"):
         yield from differ(f"exit status of {name}", case.status(name), 0)
-        yield from differ(f"said by {name}", case.read(f"{name}.err"), "")
+        yield from differ(f"message of {name}", case.read(f"{name}.err"), "")
         rows = [tuple(map(int, line.split())) for line in case.read(f"{name}.out").splitlines()
                 if line.strip()]
         yield from same_counts(name, {row[:3]: row[3] for row in rows}, case.hist())
 
 
 def trace_report(case, trace, *options):
-    """What report exits says of a trace."""
+    """Returns the output of report exits for a trace."""
     done = subprocess.run([RINGSIDE, "report", "exits", "--json", *options, case.path(trace)],
                           capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
@@ -550,7 +553,7 @@ def trace_report(case, trace, *options):
 
 
 def trace_faults(case, trace):
-    """Does report exits count in a trace what the kernel counted?"""
+    """Checks that report exits counts in a trace what the kernel counted."""
     report = trace_report(case, trace)
     yield from differ("lost in the trace", report["lost"], 0)
     yield from same_counts("report exits", rows_of(report, case), case.hist())
@@ -562,7 +565,7 @@ echo trace-cmd >trace-cmd.command
 /bin/trace-cmd record -b 8192 -e kvm -e sched:sched_switch -e sched:sched_waking \\
 	-o trace.dat >trace-cmd.out 2>trace-cmd.err </dev/null &
 echo $! >trace-cmd.pid
-until_true grep -q '^1' $KVM_EXIT/enable # while tracing is off: it goes on when all is set
+until_true grep -q '^1' $KVM_EXIT/enable # tracing is off until all events are enabled
 until_true grep -q 1 /sys/kernel/tracing/tracing_on
 go vms
 stop trace-cmd
@@ -588,7 +591,7 @@ finish flight
 run printed /bin/ringside print --json --probe kvm:::exit --probe kvm:::entry kept
 """)
 def flight(case):
-    """record --flight --when: what led to an exit that took long, that exit in it"""
+    """record --flight --when: the trace has the events that led to a long exit, and that exit"""
     yield from differ("exit status of record", case.status("flight"), 0)
     yield from differ("exit status of print", case.status("printed"), 0)
     events = [bed.tap.event(line) for line in case.read("printed.out").splitlines()]
@@ -604,7 +607,7 @@ def flight(case):
 
 
 def bt2_faults(trace):
-    """Does babeltrace2 read the same, where there is one?"""
+    """Checks that babeltrace2, if installed, reads the same events."""
     done = subprocess.run([sys.executable, COMPARE, RINGSIDE, trace], capture_output=True,
                           text=True, errors="replace", check=False, timeout=bed.LIMIT_S)
     if done.returncode not in (0, 77):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The exit reasons that `ringside list --table exits` prints, compared with what a kernel's print format
-of kvm:kvm_exit says of the same numbers: both ways, as far as that kernel has them."""
+"""Compares the exit reasons that `ringside list --table exits` prints with the print format of a
+kernel's kvm:kvm_exit, in both directions, for the reasons that the kernel has."""
 import os
 import re
 import sys
@@ -10,24 +10,22 @@ import tap  # noqa: E402
 
 TABLE = "list --table exits"
 FORMAT = "events/kvm/kvm_exit/format"
-# The kernel's macros leave parentheses and spaces: {0x400, "npf"}, { (0x2C), "FP_EXC64" }.
+# The format may have parentheses and spaces: {0x400, "npf"}, { (0x2C), "FP_EXC64" }.
 PAIR = re.compile(r'\{ *\(?([^,{}()]+?)\)? *, *"([^"]*)" *\}')
 SUM = re.compile(r"^(-?\w+)(?: *\+ *(\w+))?$")
-KNOWN_MAX = 0x1000  # above are those that are no counting numbers
+KNOWN_MAX = 0x1000  # values above are not sequential numbers
 
 
 class Table:
-    """
-    One __print_symbolic of the format: how it begins, how many names it has at least, what our
-    number is for the kernel's, and which of the kernel's is no reason alone.
-    """
+    """Describes one __print_symbolic of the format: its beginning, its least number of names, the
+    kernel's number for ours, and the reasons that have no name there."""
 
     def __init__(self, name, isa, begin, at_least, ours=lambda value: value, not_ours=()):
         self.name, self.isa, self.begin, self.at_least = name, isa, begin, at_least
         self.ours, self.not_ours = ours, not_ours
 
     def kernel(self, text):
-        """{our number: the kernel's name}; None where the format has no such table."""
+        """Returns {our number: the kernel's name}; None if the format has no such table."""
         found = re.search(self.begin, text)
         if not found:
             return None
@@ -43,7 +41,8 @@ class Table:
             rest = rest.lstrip(" ,")[pair.end():]
 
     def faults(self, kernels):
-        """Ours may name more: an older kernel knows fewer. What the kernel names must be the same."""
+        """Ours may have more names, because an older kernel has fewer. The names that the kernel
+        has must be equal."""
         if len(kernels) < self.at_least:
             yield f"only {len(kernels)} names were found in the print format"
         ours, first = our_table(self.isa), self.ours(0)
@@ -51,15 +50,16 @@ class Table:
             if value not in ours:
                 yield f"the kernel names {value:#x} '{name}', {TABLE} has no such line"
             elif ours[value][1] != name:
-                yield f"{value:#x}: the kernel says '{name}', {TABLE} says '{ours[value][1]}'"
+                yield f"{value:#x}: the kernel has '{name}', {TABLE} has '{ours[value][1]}'"
         newest = max((v for v in kernels if v < KNOWN_MAX), default=0)
         for value, (_, kernel) in sorted(ours.items()):
             if kernel and value not in kernels and first <= value < newest:
-                yield f"{value:#x}: {TABLE} says that the kernel says '{kernel}', and it does not"
+                yield f"{value:#x}: {TABLE} gives '{kernel}' as the kernel's name, which the kernel lacks"
 
 
-# By the machine's name. Intel's is of the low half of the reason. On arm64 ret says whether the
-# guest trapped (2), and then the exception class says why: RS_EXIT_ARM64_OTHER in exit_reason.h.
+# By the machine's name. Intel's table is for the low half of the reason. On arm64, ret tells
+# whether the guest trapped (2); the exception class then gives the reason: RS_EXIT_ARM64_OTHER in
+# exit_reason.h.
 TABLES = {
     "x86_64": [Table("vmx", "vmx", r"__print_symbolic\(\(?REC->exit_reason\)? & 0xffff,", 40),
                Table("svm", "svm", r"__print_symbolic\(REC->exit_reason,", 40)],
@@ -70,12 +70,12 @@ TABLES = {
 
 
 def number(text):
-    """A constant, or the sum of two, as 32 bits."""
+    """Returns a constant, or the sum of two, as 32 bits."""
     parts = SUM.match(text)
     return sum(int(part, 0) for part in parts.groups() if part) & 0xffffffff
 
 
 def our_table(isa):
-    """{number: (our name, the kernel's)}"""
+    """Returns {number: (our name, the kernel's)}."""
     return {int(row["number"], 0): (row["name"], row["kernel"]) for row in tap.rows("exits")
             if row["isa"] == isa}

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The /init of a guest whose processors do what is known: processor 0 executes spin_inner() of the
- * process "spinner", processor 1 is in read() of /dev/zero for the process "zeroer", and the others
- * are idle. It says "READY" and the numbers of these processes on the console.
+ * The /init of a guest with known work on each processor: processor 0 executes spin_inner() and
+ * spin_framed() of the process "spinner", in shares of PART_INNER to PART_FRAMED, processor 1 is in
+ * read() of /dev/zero for the process "zeroer", and the others are idle. spin_framed() has a frame
+ * pointer.
+ *
+ * The guest prints "READY" and the PIDs of these processes on the console. With the kernel's
+ * argument did=1 it then prints, ten times a second, "DID", the spinner's number of rounds and the
+ * time stamp counter.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -11,30 +16,50 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define READS_BYTES (1u << 20)
+/* Primes. A round takes much less than the time between two samples. */
+#define PART_INNER  5003u
+#define PART_FRAMED 3001u
+#define DID_US	    100000
+#define IDLE_CPU    2
 
 static char buffer[READS_BYTES];
+static uint64_t *rounds; /* shared by the processes */
 
-/* Calls stay calls: what each adds is done after the call. */
+/* A macro, because an inlined function would have a name in the profile. */
+#define TURN(seed, n)                                                                              \
+	for (uint32_t i = 0; i < (n); i++) {                                                       \
+		(seed) = (seed)*6364136223846793005u + 1442695040888963407u;                       \
+		__asm__ volatile("" : "+r"(seed));                                                 \
+	}
+
+/* Calls stay calls, because each adds something after the call. */
 __attribute__((noinline)) uint64_t spin_inner(uint64_t seed)
 {
-	for (;;) {
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		__asm__ volatile("" : "+r"(seed));
-		if (!seed)
-			return seed;
-	}
+	TURN(seed, PART_INNER);
+	return seed;
+}
+
+/* Reading the frame's address makes the compiler set up a frame pointer. */
+__attribute__((noinline)) uint64_t spin_framed(uint64_t seed)
+{
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
+	TURN(seed, PART_FRAMED);
+	return seed;
 }
 
 __attribute__((noinline)) uint64_t spin_outer(uint64_t seed)
 {
 	uint64_t result = spin_inner(seed);
 
+	__asm__ volatile("" : "+r"(result));
+	result = spin_framed(result);
 	__asm__ volatile("" : "+r"(result));
 	return result + 1;
 }
@@ -51,8 +76,13 @@ static void become(const char *name, int cpu)
 
 static void spin(void)
 {
+	uint64_t seed = 1;
+
 	become("spinner", 0);
-	_exit((int)spin_outer(1));
+	for (;;) {
+		seed = spin_outer(seed);
+		__atomic_store_n(rounds, *rounds + 1, __ATOMIC_RELAXED);
+	}
 }
 
 static void read_zeros(void)
@@ -65,8 +95,8 @@ static void read_zeros(void)
 	_exit(1);
 }
 
-/* A level that "quiet" lets through. */
-static void say(const char *text, size_t bytes)
+/* A log level that "quiet" does not suppress. */
+static void print(const char *text, size_t bytes)
 {
 	int fd = open("/dev/kmsg", O_WRONLY);
 
@@ -79,18 +109,30 @@ int main(void)
 {
 	void (*const children[])(void) = { spin, read_zeros };
 	int pids[sizeof(children) / sizeof(children[0])];
-	char ready[64];
+	char text[96];
 
 	mkdir("/dev", 0755);
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+	rounds = mmap(NULL, sizeof(*rounds), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (rounds == MAP_FAILED)
+		return 1;
 	for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++) {
 		pids[i] = fork();
 		if (!pids[i])
 			children[i]();
 	}
-	sleep(1); /* they have their names long before the host reads them */
-	snprintf(ready, sizeof(ready), "<1>READY %d %d\n", pids[0], pids[1]);
-	say(ready, strlen(ready));
-	for (;;)
-		pause();
+	sleep(1); /* the processes set their names long before the host reads them */
+	snprintf(text, sizeof(text), "<1>READY %d %d\n", pids[0], pids[1]);
+	print(text, strlen(text));
+	become("init", IDLE_CPU);
+	for (;;) {
+		if (!getenv("did"))
+			pause();
+		usleep(DID_US);
+		snprintf(text, sizeof(text), "<1>DID %llu %llu\n",
+			 (unsigned long long)__atomic_load_n(rounds, __ATOMIC_RELAXED),
+			 (unsigned long long)__builtin_ia32_rdtsc());
+		print(text, strlen(text));
+	}
 }

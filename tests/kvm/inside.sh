@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What runs as /init in the testbeds: sets up, then the cases, which call the functions below. Each
-# case has a folder of results. Every wait has an end, and says in `hung` when it came to it.
+# Runs as /init in the testbeds: sets up, then runs the cases, which call the functions below. Each
+# case has a folder of results. Every wait has a limit, and reports in `hung` when it is reached.
 
 /bin/busybox --install -s /bin
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
@@ -14,7 +14,7 @@ HIST=hist:keys=common_pid,vcpu_id,exit_reason
 grep -q esr_ec $KVM_EXIT/format && HIST=hist:keys=common_pid,ret,esr_ec # arm64
 WAITS=12000 # of 50 ms
 
-until_true() { # until_true WORD...: waits for a command to succeed
+until_true() { # until_true WORD...: waits until a command succeeds
 	waits=0
 	until "$@"; do
 		waits=$((waits + 1))
@@ -23,13 +23,13 @@ until_true() { # until_true WORD...: waits for a command to succeed
 	done
 }
 
-begin() { # begin NAME: a case; the kernel's own count of exits starts
+begin() { # begin NAME: begins a case; starts the kernel's own count of exits
 	mkdir -p /tmp/out/$1; cd /tmp/out/$1
 	echo "testbed: $1, $(cut -d " " -f 1 /proc/uptime)"
 	echo "$HIST:size=4096" >$KVM_EXIT/trigger
 }
 
-end() { # the case is over: what the kernel counted, and the VMs may go
+end() { # Ends the case: saves the kernel's count, and lets the VMs end.
 	cat $KVM_EXIT/hist >hist
 	echo "!$HIST" >$KVM_EXIT/trigger
 	for each in */workload.json; do
@@ -37,7 +37,7 @@ end() { # the case is over: what the kernel counted, and the VMs may go
 	done
 }
 
-prepare() { # prepare NAME OPTION...: VMs, which wait
+prepare() { # prepare NAME OPTION...: creates VMs, which wait
 	name=$1; shift
 	mkdir $name
 	/bin/workload "$@" $name 2>$name/err &
@@ -45,7 +45,7 @@ prepare() { # prepare NAME OPTION...: VMs, which wait
 	until_true [ -e $name/workload.json ]
 }
 
-go() { # go NAME...: their guests run, to their ends
+go() { # go NAME...: runs their guests to the end
 	for each; do touch $each/go; done
 	for each; do until_true [ -e $each/done ]; done
 }
@@ -54,7 +54,7 @@ ended() { # ended PID
 	! [ -d /proc/$1 ] || grep -q '^State:	Z' /proc/$1/status
 }
 
-reap() { # reap PID: its exit status, when it ends; where it stands, if it does not
+reap() { # reap PID: prints its exit status when it ends; its stack if it does not
 	if ! until_true ended $1; then
 		for task in /proc/$1/task/*; do
 			cat $task/comm $task/wchan; echo; cat $task/stack
@@ -64,13 +64,13 @@ reap() { # reap PID: its exit status, when it ends; where it stands, if it does 
 	wait $1
 }
 
-quit() { # quit NAME: the VMs of one go
+quit() { # quit NAME: ends the VMs of one go
 	[ -e $1/quit ] && return
 	touch $1/quit
 	reap $(cat $1/pid)
 }
 
-attached() { # attached PID: it has BPF programs, or other ears, and sleeps, seen several times
+attached() { # attached PID: succeeds if it has probes and sleeps, several times in a row
 	asleep=0
 	while [ $asleep -lt 6 ]; do
 		[ -d /proc/$1 ] || return 0
@@ -81,7 +81,7 @@ attached() { # attached PID: it has BPF programs, or other ears, and sleeps, see
 	done
 }
 
-start() { # start NAME COMMAND...: a tool beside the guests, which has attached when this returns
+start() { # start NAME COMMAND...: starts a tool, which has attached when this returns
 	name=$1; shift
 	echo "$*" >$name.command
 	"$@" >$name.out 2>$name.err </dev/null &
@@ -94,12 +94,12 @@ finish() { # finish NAME: waits for its end
 	echo $? >$1.status
 }
 
-stop() { # stop NAME...: as Ctrl-C does
+stop() { # stop NAME...: stops tools as Ctrl-C does
 	for each; do kill -INT $(cat $each.pid); done
 	for each; do finish $each; done
 }
 
-run() { # run NAME COMMAND...: a command that needs no signal to end
+run() { # run NAME COMMAND...: runs a command that ends without a signal
 	name=$1; shift
 	echo "$*" >$name.command
 	"$@" >$name.out 2>$name.err </dev/null

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A case of the testbeds (cases.py): a guest with its VMM, and KVM beside them, in two traces that
-are read as one."""
+"""A case of the testbeds (cases.py): the trace of a guest and its VMM, and a trace of KVM recorded
+meanwhile, are read as one."""
 import json
 import os
 import re
@@ -19,24 +19,24 @@ NS = 1_000_000_000
 
 
 def clock(trace):
-    """The host's clock in a trace's description: the first, as its last line has it."""
+    """Returns the host clock from a trace's description, whose last line has the first reading."""
     with open(os.path.join(trace, "ringside", "describe"), encoding="utf-8") as file:
-        told = [json.loads(line)["clock"] for line in file if '{"clock"' in line]
-    return [each for each in told if each["index"] == told[0]["index"]][-1]
+        clocks = [json.loads(line)["clock"] for line in file if '{"clock"' in line]
+    return [each for each in clocks if each["index"] == clocks[0]["index"]][-1]
 
 
 def merged(case):
-    """The events of both, by time: KVM's moved by how much later its trace began, which is worked
-    out here from the stamps at both starts."""
+    """Returns the events of both traces by time. KVM's are shifted by its later start, which is
+    computed here from both start stamps."""
     first, other = clock(case.path("guest")), clock(case.path("kvm"))
     later = int(Fraction((other["origin"] - first["origin"]) * NS, first["freq_hz"]))
     events = case.events("guest") + [{**event, "ts": event["ts"] + later}
                                      for event in case.events("kvm")]
-    return sorted(events, key=lambda event: event["ts"])  # stable: of equal times, the guest's
+    return sorted(events, key=lambda event: event["ts"])  # stable: at equal times, the guest's come first
 
 
 def spans_of(events, exit_of_kvm):
-    """Exits by VM, innermost open span and reason, as guest_exits.d has to count them."""
+    """Returns exits by VM, innermost open span and reason, as guest_exits.d must count them."""
     spans, want = {}, {}
     for event in events:
         args, vcpu = event["args"], (event.get("vm"), event.get("vcpu"))
@@ -58,7 +58,7 @@ def run(*arguments):
 
 
 def counted(text):
-    """The table of guest_exits.d."""
+    """Returns the table of guest_exits.d."""
     rows = {}
     for line in filter(None, text.splitlines()[1:]):
         vm, span, reason, n = re.match(r"(\S+) +(.*\S) +(\S+) +(\d+) +\d+$", line).groups()
@@ -66,7 +66,7 @@ def counted(text):
     return rows
 
 
-# The guest loops in a span until it is stopped, and the host's timer makes it exit. KVM's trace
+# The guest loops in a span until it is stopped, and the host's timer causes exits. KVM's trace
 # begins and ends meanwhile, each time after the kernel has counted more exits.
 @cases.script(f"""
 hits() {{ sed -n 's/.*Hits: *//p' $KVM_EXIT/hist; }}
@@ -81,7 +81,8 @@ until_true reached $(($(hits) + 11))
 stop vmm
 """)
 def joined(case):
-    """guest_exits.d: KVM's exits, of another trace, are in the guest's spans, under one name"""
+    """guest_exits.d attributes KVM's exits, from another trace, to the guest's spans, under one
+    name"""
     for name, status in (("record", 0), ("vmm", 1)):  # it was stopped
         yield from differ(f"exit status of {name}", case.status(name), status)
     guest, kvm = case.path("guest"), case.path("kvm")
@@ -91,25 +92,25 @@ def joined(case):
     yield from differ("events of both", [(each["ts"], each["probe"])
                                          for each in map(json.loads, both[1].splitlines())],
                       [(each["ts"], each["probe"]) for each in events])
-    if not re.search(rf"{kvm} begins [0-9.]+ s after {guest}, by the TSC, to within [0-9]+ ns",
+    if not re.search(rf"{kvm} begins [0-9.]+ s after {guest}, aligned by the TSC, to within [0-9]+ ns",
                      both[2]):
-        yield f"{both[2]!r}: not how they are aligned"
+        yield f"{both[2]!r}: not the expected alignment"
     exits = [event for event in events if event["probe"] == name]
     if not exits or {(each.get("vm"), each.get("vcpu")) for each in exits} != {(VM, 0)}:
-        yield f"{len(exits)} exits of KVM's, not all of vCPU 0 of {VM}"
+        yield f"{len(exits)} KVM exits, not all of vCPU 0 of {VM}"
     status, out, err = run("script", "-s", SCRIPT, "--on", guest, "--on", kvm)
     want = spans_of(events, name)
     yield from differ("guest_exits.d", (status, counted(out)), (0, want))
-    yield from differ("exits in all", sum(want.values()),
+    yield from differ("all exits", sum(want.values()),
                       len(exits) + sum(each["probe"] == "vmm:vcpu::exit" for each in events))
     if not any(span != NO_SPAN for _, span, reason in want if reason == "INTR"):
-        yield f"{want}: no exit for an interrupt in a span, said: {err}"
+        yield f"{want}: no exit for an interrupt in a span; messages: {err}"
     yield from differ("report exits --vm", report(guest, kvm), len(exits))
     yield from differ("print --vm", len(run("print", "-q", "--vm", VM, "-p", name, guest,
                                             kvm)[1].splitlines()), len(exits))
 
 
 def report(*traces):
-    """Exits of the VM by KVM's report of both."""
+    """Returns the VM's exits in KVM's report of both traces."""
     status, out, err = run("report", "exits", "--json", "--vm", VM, *traces)
     return sum(row["count"] for row in json.loads(out)["rows"]) if status == 0 else err

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real guest for the testbeds: QEMU boots Linux with KVM inside. Totals equal those of `perf stat`,
-and per reason those of `perf kvm stat`, which leaves out exits that no entry followed: the last of
-each vCPU. Another guest spins where it is known (guest_spin.c), and is profiled."""
+"""A Linux guest for the testbeds: QEMU boots Linux on the KVM in the machine. Totals equal those of
+`perf stat`, and counts by reason those of `perf kvm stat`, which leaves out exits that no entry
+followed: the last of each vCPU. Another guest spins in known functions (guest_spin.c) and is
+profiled."""
+import math
 import os
 import re
+import subprocess
 import tempfile
 
 import cases
@@ -12,6 +15,7 @@ from cases import bed, by_reason, differ, report_faults
 
 FIRMWARE = {"/usr/share/seabios": ("bios-256k.bin",),
             "/usr/share/qemu": ("kvmvapic.bin", "linuxboot_dma.bin")}
+CRASH = os.path.join(bed.BUILD, "examples", "guests", "crash")
 GUEST_INIT = b"""#!/bin/busybox sh
 /bin/busybox mount -t proc proc /proc
 /bin/busybox md5sum /bin/busybox
@@ -20,18 +24,18 @@ GUEST_INIT = b"""#!/bin/busybox sh
 KVM_STAT_ROW = re.compile(r"^ *(\S.*?) +(\d+) +[\d.]+% +[\d.]+%")
 
 
-@cases.script("""
+@cases.script(f"""
 start stat /bin/perf stat -a -x , -e kvm:kvm_exit -o counted
 start kvmstat /bin/perf kvm stat record -a -o /tmp/perf.data
 start exits /bin/ringside exits --json
 run qemu /usr/bin/qemu-system-x86_64 -name guest=linux,debug-threads=on -accel kvm -cpu host -smp 1 \\
 	-m 192 -nodefaults -display none -no-reboot -serial file:console -kernel /guest/vmlinuz \\
-	-initrd /guest/initramfs -append "console=ttyS0 quiet panic=-1 mitigations=off"
+	-initrd /guest/initramfs -append "console=ttyS0 {bed.QUIET} panic=-1 mitigations=off"
 stop exits kvmstat stat
 run perf /bin/perf kvm -i /tmp/perf.data stat report --event=vmexit
 """)
 def linux(case):
-    """exits of a Linux guest: as perf stat, perf kvm stat and the kernel's histogram count them"""
+    """exits of a Linux guest equal those of perf stat, perf kvm stat and the kernel's histogram"""
     hist = case.hist()
     yield from differ("QEMU's exit status", case.status("qemu"), 0)
     if sum(hist.values()) < 1000:
@@ -48,29 +52,40 @@ def linux(case):
     for reason in set(ours) | set(theirs):
         more = ours.get(reason, 0) - theirs.get(reason, 0)
         if not 0 <= more <= len(vcpus):
-            yield f"{reason}: {ours.get(reason)} exits, perf kvm stat says {theirs.get(reason)}"
-    yield from differ("exits that perf kvm stat has not", sum(ours.values()) - sum(theirs.values()),
+            yield f"{reason}: {ours.get(reason)} exits, perf kvm stat has {theirs.get(reason)}"
+    yield from differ("exits that perf kvm stat lacks", sum(ours.values()) - sum(theirs.values()),
                       len(vcpus))
 
 
 SPUN = "--vm spun --symfs /guest/root"
 READY = re.compile(r"READY (\d+) (\d+)")
-# Where read() of /dev/zero is nearly all the time: read_zero() in drivers/char/mem.c, and what
-# clears user memory, by the kernel's version and the processor.
+# The spinner's functions and their shares: guest_spin.c. A share must be right within 3 %; with few
+# samples, within what chance exceeds once in a million.
+DROPPED = ("changed", "unread", "encrypted", "refused")  # why samples are dropped
+PARTS = {"spin_inner": 5003, "spin_framed": 3001}
+SHARE_PERCENT, SHARE_DEVIATIONS = 3, 5
+# The functions where read() of /dev/zero spends nearly all its time: read_zero() in
+# drivers/char/mem.c, and the one that clears user memory, by kernel version and processor.
 ZEROS = {"read_zero", "read_iter_zero", "clear_user_rep_good", "clear_user_erms", "__clear_user",
          "clear_user_original", "rep_stos_alternative"}
+UNKNOWN = "[callers not known]"
 IDLES = {"native_safe_halt", "pv_native_safe_halt", "default_idle", "acpi_safe_halt"}
 
 
-@cases.script(f"""
+SPUN_BEGIN = """
 echo qemu spun >qemu.command
 /usr/bin/qemu-system-x86_64 -name guest=spun,debug-threads=on -accel kvm -cpu host -smp 3 \\
 	-m 192 -nodefaults -display none -no-reboot -serial file:console -kernel /guest/vmlinuz \\
-	-initrd /guest/spun -append "console=ttyS0 quiet panic=-1 mitigations=off pti=on" \\
-	>qemu.out 2>qemu.err </dev/null &
+	-initrd /guest/spun -append "console=ttyS0 {quiet} panic=-1 mitigations=off pti=on {append}" \\
+	{more} >qemu.out 2>qemu.err </dev/null &
 echo $! >qemu.pid
 until_true grep -q READY console
-run profile /bin/ringside profile --json --top 0 {SPUN} 4
+"""
+
+
+@cases.script(f"""
+{SPUN_BEGIN.format(quiet=bed.QUIET, append='', more='')}
+run profile /bin/ringside profile --json --top 0 --interval 4ms {SPUN} 12
 run plain /bin/ringside profile --json --top 0 --vm spun 1
 stalled() {{
 	run stall /bin/ringside profile --stall --json {SPUN} 1
@@ -84,7 +99,7 @@ run doctor /bin/ringside doctor --json
 stop qemu
 """)
 def spun(case):
-    """profile: tasks and functions of a Linux guest that runs, by name, as the guest has them"""
+    """profile shows tasks and functions of a running Linux guest by the guest's names"""
     yield from differ("QEMU's exit status", case.status("qemu"), 0)
     ready = READY.search(case.read("console"))
     if not ready:
@@ -95,45 +110,57 @@ def spun(case):
         yield from profile_faults(case, name)
     yield from rows_faults(case.json("profile")["rows"], spinner, zeroer)
     files = {(row["function"], row["module"]) for row in case.json("plain")["rows"]
-             if row["mode"] == "user" and row["pid"] == spinner}
+             if row["mode"] == "user" and row["pid"] == spinner and row["function"] in PARTS}
     yield from differ("functions without --symfs, of the page cache", files,
-                      {("spin_inner", "/init")})
+                      {(name, "/init") for name in PARTS})
     yield from stall_faults(case.json("stall")["rows"], spinner, zeroer)
     yield from path_faults(case.read("paths").splitlines(), spinner, zeroer)
-    yield from differ("status for a VM that is not there", case.status("other"), 1)
+    yield from differ("status for a missing VM", case.status("other"), 1)
     doctor = {row["verb"]: row["works"] for row in case.json("doctor")["rows"]}
     yield from differ("doctor's row of profile", doctor["profile"], True)
 
 
 def profile_faults(case, name):
-    """What each profile says of itself. The machine's own kernel is the guest's, too."""
+    """Checks the header of each profile. The machine's own kernel is also the guest's."""
     report = case.json(name)
-    yield from differ(f"exit status of {name}", case.status(name), 0)
+    yield from differ(f"exit status of {name}", case.status(name), 3 if report["refused"] else 0)
     with open(os.path.join(os.path.dirname(case.directory), "dmesg"), errors="replace") as file:
         if report["kernel"] not in file.read():
             yield f"{name}: the kernel is {report['kernel']!r}"
-    parts = sum(report[part] for part in ("changed", "unread", "encrypted", "refused"))
+    parts = sum(report[part] for part in DROPPED)
     yield from differ(f"{name}: parts of what was dropped", parts, report["dropped"])
     yield from differ(f"{name}: ticks", report["ticks"], report["samples"] + report["dropped"])
-    yield from differ(f"{name}: vCPUs, whether they were stopped",
+    yield from differ(f"{name}: vCPUs, and whether they were stopped",
                       (report["vcpus"], report["stopped"]), (3, False))
-    if report["dropped"] * 20 > report["ticks"] or not report["cost_ns"]:
+    # How many samples are dropped depends on when the command runs.
+    if (report["dropped"] - report["refused"]) * 20 > report["ticks"] or not report["cost_ns"]:
         yield f"{name}: {report['dropped']} of {report['ticks']} dropped"
 
 
 def rows_faults(rows, spinner, zeroer):
-    """Nearly all of user mode is the one function; the other process is nearly always in read()."""
+    """User mode is nearly always in two functions, in known shares; the other process is nearly
+    always in read()."""
     user = [row for row in rows if row["mode"] == "user"]
-    inner = samples(row for row in user if (row["pid"], row["task"], row["function"], row["module"])
-                    == (spinner, "spinner", "spin_inner", "/init"))
-    if inner < 20 or inner * 20 < samples(user) * 19:
-        yield f"spin_inner has {inner} samples of {samples(user)} in user mode"
+    parts = {name: samples(row for row in user
+                           if (row["pid"], row["task"], row["function"], row["module"])
+                           == (spinner, "spinner", name, "/init")) for name in PARTS}
+    if min(parts.values()) < 10 or sum(parts.values()) * 20 < samples(user) * 19:
+        yield f"{parts} samples of {samples(user)} in user mode"
+    all_samples = max(1, sum(parts.values()))
+    for name, part in PARTS.items():
+        share, right = parts[name] / all_samples, part / sum(PARTS.values())
+        chance = SHARE_DEVIATIONS * math.sqrt(right * (1 - right) / all_samples)
+        output = (f"{name} has {100 * share:.2f} % of {all_samples} samples, and {100 * right:.2f} % "
+                "of the instructions")
+        print(f"# {output}")
+        if abs(share - right) > max(SHARE_PERCENT / 100, chance):
+            yield output
     theirs = [row for row in rows if row["pid"] == zeroer]
     zeros = samples(row for row in theirs if row["function"] in ZEROS)
     if zeros < 20 or zeros * 2 < samples(theirs):
         yield f"read() of /dev/zero has {zeros} samples of {samples(theirs)}"
     yield from differ("names of that process", {row["task"] for row in theirs}, {"zeroer"})
-    yield from (f"a task that is not known: {row}" for row in rows if row["task"] is None)
+    yield from (f"an unknown task: {row}" for row in rows if row["task"] is None)
 
 
 def samples(rows):
@@ -141,12 +168,13 @@ def samples(rows):
 
 
 def stall_faults(rows, spinner, zeroer):
-    """Where each vCPU spins, and that the third is halted."""
+    """Where each vCPU spins; the third is halted."""
     first = {vcpu: next((row for row in rows if row["vcpu"] == vcpu), {}) for vcpu in range(3)}
     at = [tuple(first[vcpu].get(key) for key in ("state", "pid", "task")) for vcpu in range(3)]
     yield from differ("the vCPUs that spin", at[:2],
                       [("runs", spinner, "spinner"), ("runs", zeroer, "zeroer")])
-    yield from differ("the function of the first", first[0].get("function"), "spin_inner")
+    if first[0].get("function") not in PARTS:
+        yield f"the first spins in {first[0].get('function')}"
     if first[1].get("function") not in ZEROS:
         yield f"the second spins in {first[1].get('function')}"
     halted = [row for row in rows if row["vcpu"] == 2 and not row["samples"]]
@@ -157,37 +185,136 @@ def stall_faults(rows, spinner, zeroer):
         yield f"the third is halted in {halted[0]['function']}"
 
 
+def times_of(lines):
+    """Paths and their times: a path has the task, user callers, kernel callers and the function."""
+    return {path: int(time) for path, time in (line.rsplit(" ", 1) for line in lines)}
+
+
 def path_faults(lines, spinner, zeroer):
-    """A path with its time: the task, callers of user mode, those of the kernel, the function."""
-    times = {path: int(time) for path, time in (line.rsplit(" ", 1) for line in lines)}
-    whole = [path for path in times if ";[callers not known]" not in path]
-    most = max(times, key=times.get, default="")
+    """Stacks of both processes, nearly all of them complete."""
+    times = times_of(lines)
+    whole = [path for path in times if UNKNOWN not in path]
     for task, pid, function in (("spinner", spinner, "spin"), ("zeroer", zeroer, "read_zeros")):
-        theirs = [path for path in whole if path.startswith(f"{task} ({pid});")]
-        if not theirs:
-            yield f"folded: no whole stack of {task}: {times}"
-        yield from (f"folded: a stack that is none of {task}'s: {path}" for path in theirs
-                    if not re.match(rf"\S+ \(\d+\);_start;.*;main;{function}(;|$)", path))
+        if not any(path.startswith(f"{task} ({pid});") for path in whole):
+            yield f"folded: no complete stack of {task}: {times}"
+        yield from foreign_stacks(times, task, pid, function)
+    most = max(times, key=times.get, default="")
     yield from (f"folded: not in a system call: {path}" for path in whole if ";vfs_read" in path
                 and not re.search(r";read_zeros;.*read;entry_SYSCALL_64\w*;do_syscall_64;.*vfs_read",
                                   path))
-    if not most.endswith((";spin;spin_outer;spin_inner", *(";" + name for name in ZEROS))):
+    if not most.endswith((*(";spin;spin_outer;" + name for name in PARTS),
+                          *(";" + name for name in ZEROS))):
         yield f"folded: the most is {most}"
     if sum(map(times.get, whole)) * 10 < sum(times.values()) * 9:
-        yield f"folded: many stacks that are not whole: {times}"
+        yield f"folded: many incomplete stacks: {times}"
+
+
+def foreign_stacks(times, task, pid, function):
+    """Yields stacks of a process that do not belong to its program."""
+    yield from (f"folded: a stack that does not belong to {task}: {path}" for path in times
+                if path.startswith(f"{task} ({pid});") and path.split(";")[1] != UNKNOWN
+                and not re.match(rf"\S+ \(\d+\);_start;.*;main;{function}(;|$)", path))
+
+
+PACES = 4
+# Memory of VMMs that share it with other processes.
+MEMFD = "-object memory-backend-memfd,id=ram,size=192M,share=on -machine memory-backend=ram"
+MARK = re.compile(r"^(\w+) .* DID (\d+) \d+\s+(\d+) \d+ \d+$", re.M)
+
+
+@cases.script(f"""
+{SPUN_BEGIN.format(quiet=bed.QUIET, append='did=1', more=MEMFD)}
+for task in /proc/$(cat qemu.pid)/task/*; do
+	grep -q '^CPU 0/KVM' $task/comm && spinner=$task
+done
+last() {{ tail -n 2 console | head -n 1; }} # the last complete line
+mark() {{ # the guest's next line, and the CPU time of its processor's thread
+	before=$(last)
+	until [ "$(last)" != "$before" ]; do usleep 2000; done
+	echo $1 $(last) $(cat $spinner/schedstat) >>marks
+}}
+for pace in {' '.join(map(str, range(PACES)))}; do
+	mark alone; sleep 3; mark alone
+	/bin/ringside profile --json {SPUN} >profile$pace.out 2>>profile.err & profiler=$!
+	until_true attached $profiler
+	mark profiled; sleep 3; mark profiled
+	kill -INT $profiler; wait $profiler
+done
+stop qemu
+""")
+def paced(case):
+    """profile of a guest with memory in a memfd; its cost for the guest is printed"""
+    yield from differ("QEMU's exit status", case.status("qemu"), 0)
+    marks = [(mark[0], int(mark[1]), int(mark[2])) for mark in MARK.findall(case.read("marks"))]
+    if len(marks) != 4 * PACES:
+        yield f"marks: {case.read('marks')}"
+        return
+    rates = {}
+    for (name, rounds, ns), (_, more, later) in zip(marks[::2], marks[1::2]):
+        rates.setdefault(name, []).append(1e9 * (more - rounds) / (later - ns))
+    for name, all_rates in rates.items():
+        print(f"# {name}: the guest does {min(all_rates):.0f} to {max(all_rates):.0f} rounds in a "
+              f"second of its processor's time, {sum(all_rates) / len(all_rates):.0f} on average")
+    for pace in range(PACES):
+        report = case.json(f"profile{pace}")
+        print(f"# a sample costs {report['cost_ns'] // report['ticks']} ns in the vCPU's thread, "
+              f"{report['read_ns'] // report['ticks']} ns in the command; {report['dropped']} of "
+              f"{report['ticks']} dropped")
+        yield from differ("parts of what was dropped", report["dropped"],
+                          sum(report[part] for part in DROPPED))
+        seen = {(row["task"], row["function"]) for row in report["rows"]}
+        yield from (f"no sample of {name}" for name in PARTS if ("spinner", name) not in seen)
+
+
+def place_of(program, function):
+    """Returns where a function begins and its size, as nm prints them."""
+    nm = subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout
+    return next((int(row[0], 16), int(row[1], 16))
+                for row in map(str.split, nm.splitlines()) if row[-1] == function)
+
+
+# A VMM that is not QEMU, with anonymous memory, and a guest that is not Linux.
+@cases.script("""
+/bin/ringside run --name tiny /guest/crash endless >vmm.out 2>vmm.err </dev/null &
+echo $! >vmm.pid; echo ringside run >vmm.command
+has_vcpu() { ls -l /proc/$(cat vmm.pid)/fd | grep -q kvm-vcpu; }
+until_true has_vcpu
+run rows /bin/ringside profile --json --top 0 --vm tiny 2
+run folded /bin/ringside profile --vm tiny --to folded -o /tmp/tiny 2
+cp /tmp/tiny paths
+stop vmm
+""")
+def micro(case):
+    """profile of a guest in the micro-VM, which has no kernel: addresses and a page table"""
+    for name in ("rows", "folded"):  # no Linux is found
+        yield from differ(f"exit status of {name}", case.status(name), 3)
+    report = case.json("rows")
+    yield from differ("kernel, vCPUs", (report["kernel"], report["vcpus"]), (None, 1))
+    if not report["samples"]:
+        yield "no samples"
+    rows = {(row["task"], row["function"], row["module"]) for row in report["rows"]}
+    yield from differ("names without a kernel", rows, {(None, None, None)})
+    yield from differ("page tables", len({row["cr3"] for row in report["rows"]}), 1)
+    begin, size = place_of(CRASH, "endless")
+    paths = [re.fullmatch(r"page table 0x[0-9a-f]+;0x([0-9a-f]+)", path)
+             for path in times_of(case.read("paths").splitlines())]
+    if not paths or not all(paths):
+        yield f"folded: {case.read('paths')}"
+    yield from (f"{path[0]} is not in endless()" for path in paths
+                if path and not begin <= int(path[1], 16) < begin + size)
 
 
 def spun_programs(directory):
-    """What the guest `spun` boots: one program, which the host has in a folder of its own, too."""
+    """What the guest `spun` boots: one program, which the host also has in a folder."""
     program, spun_guest = (os.path.join(directory, name) for name in ("spin", "spun"))
     bed.build(program, os.path.join(bed.tap.TOP, "tests", "kvm", "guest_spin.c"), "-static-pie",
               "-g")
     bed.initramfs({"init": program}, spun_guest)
-    return {"guest/spun": spun_guest, "guest/root/init": program}
+    return {"guest/spun": spun_guest, "guest/root/init": program, "guest/crash": CRASH}
 
 
 def programs(directory):
-    """QEMU with its firmware, perf, and what the guest boots."""
+    """QEMU with its firmware, perf, and the guest's kernel."""
     kernel = bed.fetch(bed.kernel_package())
     initramfs = os.path.join(directory, "guest")
     bed.initramfs({**bed.busybox(), "init": GUEST_INIT}, initramfs)
@@ -199,12 +326,11 @@ def programs(directory):
             "usr/bin/qemu-system-x86_64": bed.need("qemu-system-x86_64", "qemu-system-x86")}
 
 
-def test(modules, foot, boot, isa, where, profiled=False):
-    """All of a test: the machine that boots with these, and what came of it."""
-    chosen = [linux, spun] if profiled else [linux]
+def test(modules, foot, boot, isa, where, *chosen):
+    """A complete test: the machine that boots with these files, and the check of its results."""
     with tempfile.TemporaryDirectory() as directory:
         try:
-            inside = programs(directory) | (spun_programs(directory) if profiled else {})
+            inside = programs(directory) | spun_programs(directory)
             out = boot(cases.files(modules, chosen, foot, inside), directory)
         except bed.Missing as missing:
             print(f"1..0 # SKIP {missing}")

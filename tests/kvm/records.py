@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the BPF programs read of the kernel's records on a host of any architecture: the object is
-compiled for it, and its BTF says."""
+"""The fields of the kernel's records that the BPF programs read on a host of any architecture: the
+object is compiled for it, and its BTF lists them."""
 import os
 import re
 import subprocess
@@ -9,14 +9,14 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "house"))
 import tap  # noqa: E402
 
-# By Meson's name of a host's architecture, the tracepoints before an entry.
+# By Meson's name of a host's architecture: the tracepoints before an entry.
 HOSTS = {"x86_64": ["kvm_entry"], "aarch64": ["kvm_entry"], "riscv64": ["kvm_entry"],
          "loongarch64": ["kvm_enter", "kvm_reenter"]}
 SOURCE = "src/kvm/exits.bpf.c"
 
 
 def compiled(host, folder):
-    """The path of the object for a host, as Meson names it."""
+    """Returns the path of the object for a host, by Meson's name."""
     path = os.path.join(folder, f"exits.{host}.o")
     subprocess.run(["clang", "-target", "bpf", "-mcpu=v3", "-g", "-O2", "-ffreestanding", "-Wall",
                     "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-DRS_HOST_ONLY",
@@ -26,18 +26,18 @@ def compiled(host, folder):
 
 
 def members(path):
-    """{a tracepoint's record: its fields that are read, "type name" each} of an object."""
-    said = subprocess.run(["bpftool", "btf", "dump", "file", path, "format", "c"], check=True,
+    """Returns {a tracepoint's record: its fields that are read, "type name" each} of an object."""
+    output = subprocess.run(["bpftool", "btf", "dump", "file", path, "format", "c"], check=True,
                           stdout=subprocess.PIPE, text=True,
                           env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin"}).stdout
     return {name: [re.sub(r"\b__u(\d+)\b", r"u\1", field.replace("_Bool", "bool"))
                    for field in re.findall(r"^\t(.*?);", body, re.M)]
-            for name, body in re.findall(r"^struct trace_event_raw_(\w+) \{\n(.*?)^\}", said,
+            for name, body in re.findall(r"^struct trace_event_raw_(\w+) \{\n(.*?)^\}", output,
                                          re.S | re.M)}
 
 
 def programs(path):
-    """The tracepoints of KVM's that an object has programs for."""
-    said = subprocess.run(["readelf", "-SW", path], check=True, stdout=subprocess.PIPE,
+    """Returns the KVM tracepoints for which an object has programs."""
+    output = subprocess.run(["readelf", "-SW", path], check=True, stdout=subprocess.PIPE,
                           text=True).stdout
-    return set(re.findall(r" tp/kvm/(\w+) ", said))
+    return set(re.findall(r" tp/kvm/(\w+) ", output))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes a trace.dat of version 6, as trace-cmd.dat.v6(5) describes it, for a host that no machine of
-ours can be: the caller says which formats its kernel has, and the bytes of each record."""
+"""Writes a trace.dat of version 6, as trace-cmd.dat.v6(5) describes it, for hosts that are not
+available here. The caller gives the formats of the kernel and the bytes of each record."""
 import struct
 
 PAGE = 4096
-DATA_AT = 16  # of a page: a stamp and the bytes that follow
+DATA_AT = 16  # of a page: a stamp and the length of what follows
 COMMON = ("unsigned short common_type", 0, 2, 0), ("unsigned char common_flags", 2, 1, 0), \
     ("unsigned char common_preempt_count", 3, 1, 0), ("int common_pid", 4, 4, 1)
 HEADER_PAGE = "".join(f"\tfield: {field};\toffset:{at};\tsize:{size};\tsigned:{signed};\n"
@@ -38,12 +38,12 @@ def sized(text, width="<Q"):
 
 
 def record(number, pid, payload):
-    """A record's bytes behind its header."""
+    """Returns a record's bytes after its header."""
     return struct.pack("<HBBi", number, 0, 0, pid) + payload
 
 
 def page(events):
-    """A page of (stamp, record); all that is given fits."""
+    """Returns a page of (stamp, record); all must fit."""
     first, data, last = events[0][0], b"", events[0][0]
     for stamp, body in events:
         body += bytes(-len(body) % 4)
@@ -53,7 +53,7 @@ def page(events):
 
 
 def pages(events):
-    """CPU data: as many events to a page as have room there."""
+    """Returns the data of a CPU: each page has as many events as fit."""
     out, some, room = b"", [], 0
     for event in events:
         need = 4 + len(event[1]) + 3

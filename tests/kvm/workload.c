@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Virtual machines whose exits are known beforehand: how many of each kind, by port, MSR, leaf and
- * address; a prime number each, another for each vCPU. None of Ringside's code is in here. Each VM
- * is a process, each vCPU a thread of it, "CPU n/KVM". What its guest does is the architecture's:
- * workload_x86.c, workload_arm64.c.
+ * Virtual machines with a known number of exits of each kind, by port, MSR, leaf and address. Each
+ * number is a different prime, also for each vCPU. This program uses no code of Ringside. Each VM
+ * is a process, each vCPU one of its threads, "CPU n/KVM". The guests' code depends on the
+ * architecture: workload_x86.c, workload_arm64.c.
  *
  *	workload [OPTION...] DIR
  *
- *	DIR/workload.json	written when all is ready: processes, threads, what they will do
+ *	DIR/workload.json	written when all is ready: processes, threads, expected exits
  *	DIR/ids			the same processes and threads for a shell: pid0=, tid0_1=, ...
- *	DIR/go			the guests start when it is there
- *	DIR/done		written when every guest has come to its end
- *	DIR/quit		threads and VMs stay, until it is there
+ *	DIR/go			the guests start once this file exists
+ *	DIR/done		written when every guest has ended
+ *	DIR/quit		threads and VMs stay until this file exists
  *
- * The last exit of each vCPU is a write that says so, after which it does not enter again.
+ * The last exit of each vCPU is a write that ends the guest; the vCPU does not enter again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ static bool is_prime(uint32_t n)
 	return n > 1;
 }
 
-/* Another prime for each action of each vCPU of each VM. */
+/* Returns another prime for each action of each vCPU of each VM. */
 static uint32_t prime(int vm, int vcpu, unsigned int action)
 {
 	uint32_t index = (uint32_t)(vm * options.vcpus + vcpu) * arch.n_actions + action;
@@ -132,9 +132,11 @@ static void run_guest(struct vcpu *vcpu)
 	}
 }
 
-/* The process or thread that comes next gets the number after `pid`, if nobody forks meanwhile.
- * Returns the number that had been given last: a caller that puts it back keeps later ones, an
- * idle shell's and the kernel's, off the numbers that are wanted. */
+/*
+ * Makes the next process or thread get the number after `pid`, if no other process forks meanwhile.
+ * Returns the number that was assigned last. A caller that restores it keeps later processes, of an
+ * idle shell and the kernel, away from the chosen numbers.
+ */
 static int set_last_pid(int pid)
 {
 	FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "r+");
@@ -184,7 +186,7 @@ static void create_thread(pthread_t *thread, void *(*body)(void *), struct vcpu 
 		die("pthread_create");
 }
 
-/* The vCPU's thread, which has the number that it was to get, if that can be had. */
+/* The vCPU's thread, with the requested number if that is free. */
 static void start_vcpu(struct vcpu *vcpu)
 {
 	struct vm *vm = vcpu->vm;
@@ -204,7 +206,7 @@ static void start_vcpu(struct vcpu *vcpu)
 		if (vcpu->tid == vcpu->wanted)
 			return;
 		pthread_join(vcpu->thread, NULL);
-		usleep(POLL_US); /* the reader of the number may end */
+		usleep(POLL_US); /* the previous thread may end */
 	}
 	vcpu->wanted = 0;
 	create_thread(&vcpu->thread, vcpu_thread, vcpu);
@@ -257,7 +259,9 @@ static void create_vm(struct vm *vm, int number)
 		create_vcpu(vm, i, kvm);
 }
 
-/* How often the kind will exit: the end is one too, and so is each wish to be woken. */
+/*
+ * Returns how often the kind will exit: the end is one exit, and so is each request for a wake-up.
+ */
 static uint32_t expected(const struct vcpu *vcpu, const char *kind)
 {
 	bool of_keys = strcmp(kind, arch.key_kind) == 0;
@@ -287,7 +291,10 @@ static void print_vcpu(FILE *out, const struct vcpu *vcpu)
 	fprintf(out, "]}");
 }
 
-/* As a shell reads it; each VM adds its own, and the parent waits for one after the other. */
+/*
+ * Writes the threads for a shell to read; each VM appends its own, and the parent waits for each in
+ * turn.
+ */
 static void write_ids(const struct vm *vm)
 {
 	FILE *ids = fopen(path_of("ids"), "a");
@@ -301,7 +308,7 @@ static void write_ids(const struct vm *vm)
 		die("ids");
 }
 
-/* A VM's process: says what it will do into `to`, does it, says so, and waits. */
+/* A VM's process: writes its expected exits into `to`, runs, reports the end, and waits. */
 static void vm_main(int number, int to)
 {
 	static struct vm vm;
@@ -349,7 +356,7 @@ static FILE *start_vm(int number)
 			before = set_last_pid(options.last_pid);
 		child = check(fork(), "fork");
 		if (wanted)
-			set_last_pid(before); /* the child too, before it starts any thread */
+			set_last_pid(before); /* also in the child, before it starts any thread */
 		if (child == 0 && wanted && getpid() != options.last_pid + 1)
 			_exit(0);
 		if (child == 0) {
@@ -359,13 +366,13 @@ static FILE *start_vm(int number)
 		if (!wanted || child == options.last_pid + 1 || tries == PID_TRIES)
 			break;
 		waitpid(child, NULL, 0);
-		usleep(POLL_US); /* the reader of the number may end */
+		usleep(POLL_US); /* the previous process may end */
 	}
 	close(ends[1]);
 	return fdopen(ends[0], "r");
 }
 
-/* A line of a VM's process; it ended without one: so do we. */
+/* Reads a line of a VM's process. Exits if the process ended without one. */
 static char *line_of(FILE *vm, char *line, int size)
 {
 	if (!fgets(line, size, vm)) {

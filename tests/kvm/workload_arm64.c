@@ -13,7 +13,9 @@
 #define END_GPA	 0xe0000
 #define WAKE_GPA 0xe0008
 
-/* Of registers: 1 addresses, 19 counts an action, 20 the rounds. A hypercall changes 0 to 3. */
+/*
+ * Registers: x1 has addresses, x19 counts an action, x20 the rounds. A hypercall changes x0 to x3.
+ */
 #define COUNTER		  19
 #define ROUNDS		  20
 #define MOVZ(reg, value)  (0x52800000u | ((value) & 0xffff) << 5 | (reg))
@@ -28,7 +30,7 @@ static const struct action actions[] = {
 	{ "mmio", "mmio write", 0xd0000, CODE("\xa1\x01\xa0\x52\x20\0\0\xb9") },
 	/* mov w1, #0x1008; movk w1, #0xd, lsl #16; ldr w0, [x1] */
 	{ "mmio", "mmio read", 0xd1008, CODE("\x01\x01\x82\x52\xa1\x01\xa0\x72\x20\0\x40\xb9") },
-	/* mov w0, #1000; hvc #0: no such hypercall, which KVM says and goes on */
+	/* mov w0, #1000; hvc #0: an unknown hypercall; KVM returns an error and continues */
 	{ "hypercall", "hypercall", 1000, CODE("\0\x7d\x80\x52\x02\0\0\xd4") },
 	{ "smc", NULL, 0, CODE("\0\x7d\x80\x52\x03\0\0\xd4") },
 	{ "sysreg", "sysreg read", 0xc020, CODE("\0\x04\x38\xd5") }, /* mrs x0, id_aa64pfr0_el1 */
@@ -41,14 +43,14 @@ static const struct action actions[] = {
 #define HYPERCALL_ACTION 2
 #define WFI_ACTION	 (ACTIONS - 1)
 
-/* No "wfi": where any interrupt is pending, were it the host's, WFI does nothing, and no exit. */
+/* No "wfi": if any interrupt is pending, even the host's, WFI does nothing and does not exit. */
 static const char *const kinds[] = { "mmio", "hypercall", "smc", "sysreg", NULL };
 
 const struct arch arch = {
 	actions, ACTIONS, WFI_ACTION, kinds, "mmio", "mmio write", END_GPA, WAKE_GPA,
 };
 
-/* KVM always sleeps itself in WFI; `irqchip` says that there is somebody to end that. */
+/* KVM always blocks in WFI; `irqchip` says that something will interrupt it. */
 bool arch_does(unsigned int action)
 {
 	return (action != HYPERCALL_ACTION || !options.no_hypercall) &&
@@ -84,7 +86,7 @@ void arch_program(struct vcpu *vcpu)
 		die("program too long");
 }
 
-/* Without an interrupt controller; the vCPU's own line is all that it has. */
+/* Without an interrupt controller, the vCPU's own line is the only interrupt. */
 void arch_vm(struct vm *vm)
 {
 	(void)vm;
@@ -147,8 +149,10 @@ static bool asleep(int tid)
 	return state && state[1] == ' ' && state[2] == 'S';
 }
 
-/* The vCPU shall sleep before. From the wish to be woken to there its thread sleeps in nothing
- * else; where its WFI did nothing, the next one's wish is its second. */
+/*
+ * Waits until the vCPU sleeps. After the request for a wake-up, its thread sleeps only in that WFI.
+ * If its WFI did nothing, the next action's request is the second one.
+ */
 void *arch_waker(void *arg)
 {
 	struct vcpu *vcpu = arg;

@@ -15,7 +15,7 @@
 #define STACK_STEP    0x100
 #define STACK_GPA     0xf000
 #define WAKE_VECTOR   0x40
-#define WAKE_CLASS    0x10 /* vectors of the next priority are so much higher */
+#define WAKE_CLASS    0x10 /* the next priority's vectors are higher by this */
 #define WAKE_AGAIN_MS 500
 
 #define PORT_END  0x604
@@ -34,23 +34,25 @@ static const struct action actions[] = {
 	{ "cpuid", "cpuid", 0x40000000, CODE("\x66\xb8\0\0\0\x40\x0f\xa2") },
 	{ "rdmsr", "msr read", 0xfe, CODE("\x66\xb9\xfe\0\0\0\x0f\x32") },    /* MTRRcap */
 	{ "rdmsr", "msr read", 0x1a0, CODE("\x66\xb9\xa0\x01\0\0\x0f\x32") }, /* MISC_ENABLE */
-	/* mov ecx, 0x12345678; rdmsr: there is no such register, which is a #GP */
+	/* mov ecx, 0x12345678; rdmsr: an unknown register, which causes a #GP */
 	{ "rdmsr", "msr read", 0x12345678, CODE("\x66\xb9\x78\x56\x34\x12\x0f\x32") },
 	/* mov ecx, 0x200; xor eax, eax; xor edx, edx; wrmsr: the first variable MTRR */
 	{ "wrmsr", "msr write", 0x200, CODE("\x66\xb9\0\x02\0\0\x66\x31\xc0\x66\x31\xd2\x0f\x30") },
 	{ "mmio", "mmio write", 0xd0000, CODE("\xa2\0\0") },	/* mov [0], al */
 	{ "mmio", "mmio read", 0xd1008, CODE("\xa0\x08\x10") }, /* mov al, [0x1008] */
 	{ "hlt", NULL, 0, CODE("\xf4") },			/* by user space, or as HLT_WAKE */
-	{ "hypercall", "hypercall", 1000, NULL, 0 },		/* by the processor's maker */
+	{ "hypercall", "hypercall", 1000, NULL, 0 },		/* by the processor's vendor */
 };
 
 /* mov dx, PORT_WAKE; out dx, al; sti; hlt; cli */
 static const char hlt_wake[] = "\xba\x05\x06\xee\xfb\xf4\xfa";
-/* mov eax, 1000; vmcall or vmmcall: no such hypercall, which KVM says and goes on */
+/* mov eax, 1000; vmcall or vmmcall: an unknown hypercall; KVM returns an error and continues */
 static const char vmcall[] = "\x66\xb8\xe8\x03\0\0\x0f\x01\xc1";
 static const char vmmcall[] = "\x66\xb8\xe8\x03\0\0\x0f\x01\xd9";
 
-/* push bp; mov bp, sp; add word [bp + 2], 2; pop bp; iret: goes on behind the RDMSR that faulted */
+/*
+ * push bp; mov bp, sp; add word [bp + 2], 2; pop bp; iret: continues after the RDMSR that faulted
+ */
 static const char behind_rdmsr[] = "\x55\x89\xe5\x83\x46\x02\x02\x5d\xcf";
 
 #define ACTIONS		 (sizeof(actions) / sizeof(*actions))
@@ -122,7 +124,7 @@ void arch_program(struct vcpu *vcpu)
 
 void arch_vm(struct vm *vm)
 {
-	ioctl(vm->fd, KVM_SET_TSS_ADDR, 0xfffbd000); /* VMX alone needs it */
+	ioctl(vm->fd, KVM_SET_TSS_ADDR, 0xfffbd000); /* only VMX needs it */
 	if (options.irqchip)
 		check(ioctl(vm->fd, KVM_CREATE_IRQCHIP, 0), "KVM_CREATE_IRQCHIP");
 	for (int vector = WAKE_VECTOR; vector <= 0xff; vector += WAKE_CLASS)
@@ -172,17 +174,17 @@ enum after_exit arch_exit(const struct kvm_run *run)
 										     : STRANGE;
 }
 
-/* No guest says that its interrupt is over. */
+/* The guests never acknowledge an interrupt. */
 void arch_calm(struct vcpu *vcpu)
 {
 	check(ioctl(vcpu->fd, KVM_SET_LAPIC, vcpu->own), "KVM_SET_LAPIC");
 }
 
 /*
- * Interrupts the vCPU each time that it asked for it, a moment later; and again where it does not
- * go on: QEMU's SVM forgets now and then that an interrupt must wait for the HLT behind STI. The
- * first is in service then, for no guest says that it is over, so each that follows is of a higher
- * priority. One that is not needed waits in the APIC, and is gone with the next asking.
+ * Interrupts the vCPU a moment after each of its requests, and again if it does not continue:
+ * QEMU's SVM sometimes does not delay an interrupt until the HLT after STI. The first interrupt is
+ * then in service, because the guests never acknowledge one, so that each further one has a higher
+ * priority. A superfluous interrupt stays pending in the APIC, and the next request clears it.
  */
 void *arch_waker(void *arg)
 {

@@ -1,4 +1,4 @@
-/* Addresses of the net, paths, JSON. */
+/* Network addresses, paths, JSON. */
 BEGIN
 {
 	this->ip = (uint8_t *)alloca(16);

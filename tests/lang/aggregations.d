@@ -1,6 +1,8 @@
-/* Each function over 1, 2, 3, 4, 10; by hand: sum 20, avg 4, the variance
+/*
+ * Each function over 1, 2, 3, 4, 10; by hand: sum 20, avg 4, the variance
  * (1 + 4 + 9 + 16 + 100) / 5 - 4 * 4 = 26 - 16 = 10, and for the deviation its root, 3 in integers.
- * A variance beyond 64 bits is the greatest number. */
+ * A variance beyond 64 bits is the largest number.
+ */
 BEGIN
 {
 	@n = count(); @n = count(); @n = count(); @n = count(); @n = count();

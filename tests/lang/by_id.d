@@ -1,5 +1,5 @@
 // args: -q -s {}
-/* A probe by its number: 1 to 3 are the dtrace provider's, as in DTrace. */
+/* A probe by its number: 1 to 3 belong to the dtrace provider, as in DTrace. */
 1, 2
 {
 	printf("%d %s\n", id, probename);

@@ -1,6 +1,8 @@
 // args: -q -s {} --on tests/corpus/xen/small.trace --freq 10000000
-/* Who and where: of xdt's first event whose context is known, as `print --json` shows it; its time is
- * 96101200 ns. BEGIN is probe 1, END 2, as in DTrace. */
+/*
+ * VM, vCPU and CPU of xdt's first event whose context is known, as `print --json` shows it; its
+ * time is 96101200 ns. BEGIN is probe 1, END 2, as in DTrace.
+ */
 BEGIN
 {
 	printf("%s:%s:%s:%s %d %d|%s %d %d %d\n", probeprov, probemod, probefunc, probename, id,

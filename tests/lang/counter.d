@@ -1,5 +1,8 @@
 // args: -s {} --on examples/traces/hello
-/* The guide's counter, quicker: i counts ticks, and END tells it. 16.35 ms hold three of 5 ms. */
+/*
+ * The guide's counter, faster: i counts ticks, and END prints it. 16.35 ms contain three ticks of 5
+ * ms.
+ */
 dtrace:::BEGIN
 {
 	i = 0;

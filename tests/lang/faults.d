@@ -1,5 +1,5 @@
-/* What fires ERROR, by DTrace's numbers: 1 an address, 3 what is not here, 4 a division, 5 no room,
- * 8 keys that are too long. */
+/* Causes of ERROR, by DTrace's numbers: 1 an address, 3 what is absent, 4 a division, 5 no room,
+ * 8 keys too long. */
 #pragma D option strsize=4096
 int zero;
 string keys[string, string, string];

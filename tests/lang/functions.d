@@ -1,4 +1,4 @@
-/* Orders of bytes, addresses without symbols, numbers at random that are the same in each run. */
+/* Byte orders, addresses without symbols, and random numbers that are the same in each run. */
 BEGIN
 {
 	printf("%x %x\n", htons(0x1234), ntohs(0x1234));

@@ -1,5 +1,5 @@
 // args: -s {}
-/* The guide's first program, and what it says of it. */
+/* The guide's first program, and its output in the guide. */
 BEGIN
 {
 	trace("hello, world");

@@ -1,4 +1,4 @@
-/* The row that events of one kind keep adding to goes with trunc(), and another one comes. */
+/* trunc() removes the row that events of one kind keep adding to, and a new row appears. */
 vmm:vcpu::exit { @[probename] = count(); }
 vmm:vcpu::exit /++n == 2/ { printa("%s %@d\n", @); trunc(@); }
 vmm:vcpu::exit { @s[probename] = sum(args.vcpu + 2); }

@@ -1,6 +1,8 @@
 // args: -q -s {} calls '"a text"' total strlen 12 __x9
-/* The guide's chapter 15: an argument is a number, a name, or between quotes a text, wherever these
- * may stand: trace(x->$1), x += $1, execname == $1. */
+/*
+ * The guide's chapter 15: an argument is a number, a name, or in quotes a text, wherever one may
+ * stand: trace(x->$1), x += $1, execname == $1.
+ */
 struct info { int calls; int other; };
 struct info x;
 int __x9[string];

@@ -1,6 +1,6 @@
-/* Names of arguments: two exits by hlt and two by io, as `print` shows them. A key that is an
- * argument with names is its name; one that `print` shows in hexadecimal is so here; a cast makes
- * the number of both. */
+/* Names of arguments: two exits by hlt and two by io, as `print` shows them. A key that is a named
+ * argument is shown by name; one that `print` shows in hexadecimal is also hexadecimal here; a cast
+ * gives the number. */
 self string last;
 
 vmm:vcpu::exit
@@ -31,7 +31,7 @@ vmm:vcpu::exit
 vmm:vcpu::exit
 /self->last == args.reason/
 {
-	@seen["a text of the program's"] = count();
+	@seen["a text in the program"] = count();
 }
 
 END

@@ -1,5 +1,7 @@
-/* Of variables, for what is constant is worked out by the compiler: signed and unsigned, each operator
- * of C's, by C's rules for 64 bits. */
+/*
+ * On variables, because the compiler folds constants: signed and unsigned, each operator of C, by
+ * C's rules for 64 bits.
+ */
 int64_t s, t;
 uint64_t u, v;
 
@@ -25,7 +27,7 @@ BEGIN
 	printf("%d ", s++); printf("%d ", s--); printf("%d ", ++s); printf("%d\n", --s);
 }
 
-/* What stands right of && and || is done where it is asked for. */
+/* The right side of && and || is evaluated only if needed. */
 BEGIN
 {
 	t = 0;

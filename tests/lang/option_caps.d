@@ -4,7 +4,7 @@
 #pragma D option specsize=16m
 #pragma D option nspec=64
 
-/* What the command line sets wins, and what it allows is more than a program allows itself. */
+/* The command line's setting wins, and may exceed what a program may set. */
 BEGIN
 {
 	@a[1] = count();

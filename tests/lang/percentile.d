@@ -1,4 +1,4 @@
-/* Of 1 to 7, each once: half of them do not exceed 4; the values below 16 have a bin each. */
+/* Of 1 to 7, each once: half of them do not exceed 4; each value below 16 has its own bin. */
 BEGIN
 {
 	@none = p(0, 1); @half = p(50, 1); @most = p(90, 1); @all = p(100, 1);

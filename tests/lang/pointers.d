@@ -26,7 +26,7 @@ BEGIN
 	printf("%d\n", *this->none);
 }
 
-/* Memory of alloca() is there for its firing. */
+/* Memory of alloca() lasts for its firing. */
 BEGIN
 {
 	kept = (int *)alloca(4);

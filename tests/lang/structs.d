@@ -1,4 +1,4 @@
-/* Layouts are those of gcc on x86-64. The struct callinfo is that of the guide's chapter 7. */
+/* Layouts equal gcc's on x86-64. struct callinfo comes from the guide's chapter 7. */
 struct callinfo {
 	uint64_t ts;
 	uint64_t elapsed;
@@ -60,7 +60,7 @@ BEGIN
 	printf("%d\n", self->me.ts);
 }
 
-/* this-> begins anew with each firing, not with each clause; a global stays. */
+/* this-> starts empty in each firing, not in each clause; a global keeps its value. */
 BEGIN
 {
 	printf("%d %d\n", this->s.a, a[2]);

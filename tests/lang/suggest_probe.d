@@ -1,4 +1,4 @@
-/* A mistake is reported with its place, its line, a caret, DTrace's tag, and what may have been meant. */
+/* An error is reported with its position, its line, a caret, DTrace's tag, and a suggestion. */
 BEGIN { }
 
 vmm:vcpu::exti

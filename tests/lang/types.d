@@ -1,5 +1,7 @@
-/* Each name of a number's type: its bytes, and what -1 is in it; worked out with a program in C, where
- * Solaris' own are typedefs as its sys/types.h has them. */
+/*
+ * Each name of an integer type: its size, and the value of -1 in it; computed by a program in C,
+ * with typedefs as in Solaris' sys/types.h.
+ */
 BEGIN
 {
 	printf("int %d %d\n", sizeof (int), (int)-1);

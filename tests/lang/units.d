@@ -1,5 +1,7 @@
 // args: -q -s {} --on tests/corpus/xen/small.trace --freq 1000000
-/* Each unit of a tick's: the capture is 116.7 s long by this frequency, so that each minute comes once. */
+/*
+ * Each unit of a tick: by this frequency the capture is 116.7 s long, so that a minute fires once.
+ */
 tick-60000000000ns, tick-60000000000nsec, tick-60000000us, tick-60000000usec, tick-60000ms,
 tick-60000msec, tick-60s, tick-60sec, tick-1m, tick-1min
 {

@@ -1,5 +1,8 @@
 // args: -q -s {} --on tests/corpus/xen/small.trace --freq 10000000
-/* What Xen's trace does not say is -1 or "", and is reported once each; what it says is not. */
+/*
+ * A value that Xen's trace does not have is -1 or "", and is reported once; others are not
+ * reported.
+ */
 xdt:pv::hypercall
 {
 	@[execname, pid, tid, vm, vcpu >= 0, dom] = count();

@@ -21,7 +21,7 @@ BEGIN
 }
 BEGIN
 {
-	printf("%d\n", this->once); /* of the same firing: it is still there */
+	printf("%d\n", this->once); /* of the same firing: still valid */
 }
 END
 {

@@ -11,7 +11,7 @@ BEGIN
 	walk (this->a, it->next, 8)
 		total += it->v;
 	printf("%d\n", total);
-	/* A list that comes back to itself: as far as its limit says. */
+	/* A circular list, up to the limit of steps. */
 	this->b->next = this->a;
 	total = 0;
 	walk (this->a, it->next, 7) {

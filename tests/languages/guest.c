@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A guest in C without the kit: 97 steps, each a span with an event in it, then it halts. */
+/* A guest in C without the kit: makes 97 steps, each a span with an event, then halts. */
 #include <ringside/guest.h>
 
 RS_TRACE_CLASS(app, 0)
@@ -18,7 +18,7 @@ static void work(void)
 {
 	RS_FUNCTION();
 
-	for (int n = 1; n <= 97; n++)
+	for (int n = 0; n < 97; n++)
 		step(n);
 }
 

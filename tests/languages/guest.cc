@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The guest of guest.c in C++: with spans in an inline function, in templates, in a lambda. */
+/* The guest of guest.c in C++: with spans in an inline function, in templates and in a lambda. */
 #include "guest.h"
 
 static char ring[64 << 10] __attribute__((aligned(64)));
@@ -26,7 +26,7 @@ struct worker {
 			return n;
 		};
 
-		for (int n = 1; n <= 97; n++)
+		for (int n = 0; n < 97; n++)
 			step(n);
 		return in_line(1) + of_any_type(2) + (int)of_any_type(2ul) + lambda(3) + other(4);
 	}

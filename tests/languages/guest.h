@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions in both files of the guest in C++, of which the linker keeps one. */
+/* Functions in both files of the C++ guest; the linker keeps one copy. */
 #include <ringside/guest.h>
 
 RS_TRACE_CLASS(app, 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The guest of guest.c in Rust: with spans in a generic function, in a closure.
+//! The guest of guest.c in Rust: with spans in a generic function and in a closure.
 #![no_std]
 #![no_main]
 
@@ -34,7 +34,7 @@ fn work() -> u64 {
         n
     };
 
-    for n in 1..=97 {
+    for n in 0..97 {
         step(n);
     }
     of_any_type(2u32) as u64 + of_any_type(2u64) + closure(3)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program that logs what its input says: writer PATH [BYTES [LAST]]. Each line of its input is
- * done and answered with "ok": log N, level NAME TEXT, trace, stop. At the end of input it ends.
+ * A program that logs as its input says: writer PATH [BYTES [LAST]]. Executes each line of its
+ * input and answers "ok": log N, level NAME TEXT, trace, stop. Exits at the end of input.
  */
 #include <stdio.h>
 #include <stdlib.h>

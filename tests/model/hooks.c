@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What -fsanitize=thread calls before each access to memory, defined here in place of the
- * ThreadSanitizer's own runtime: each access of the subject becomes a step at which the
- * explorer may run something else. An access is whole: its step comes before all of its bytes,
- * as an interrupt comes between instructions.
+ * The functions that -fsanitize=thread calls before each access to memory, defined here in place of
+ * ThreadSanitizer's runtime: each access of the subject becomes a step at which the explorer may
+ * run something else. An access is indivisible: its step precedes all of its bytes, as an interrupt
+ * comes between instructions.
  */
 #include "subject.h"
 
@@ -44,7 +44,7 @@ PLAIN_SIZES(unaligned_write)
 PLAIN_SIZES(volatile_read)
 PLAIN_SIZES(volatile_write)
 
-/* A structure copied or cleared piece by piece is as many steps as it has words. */
+/* A structure that is copied or cleared in pieces has as many steps as words. */
 static void step_words(char *at, size_t bytes)
 {
 	for (size_t done = 0; done < bytes; done += 8)
@@ -85,7 +85,7 @@ void *__tsan_memset(void *at, int value, size_t bytes)
 	return at;
 }
 
-/* The atomic operations are calls, and do the work too. */
+/* The atomic operations are calls, which also perform the operation. */
 #define ATOMIC(bits)                                                                               \
 	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *at, int order);   \
 	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *at, int order)    \

@@ -4,13 +4,13 @@
  *
  * The subject is the real overwrite ring (src/ring/overwrite.c), built so that it calls
  * model_step() before each access to memory. Writer and reader are coroutines; before each access
- * to the ring the explorer decides whether the other one goes on instead. It runs each scenario
+ * to the ring the explorer decides whether the other one continues instead. It runs each scenario
  * again and again until every decision at every step has been tried, depth first. Accesses take
- * effect in program order, as on x86; weaker orders are the thread sanitizer's business.
+ * effect in program order, as on x86; ThreadSanitizer covers weaker orders.
  *
- * What must hold, whatever the order:
- *	- an element that is read is whole, and one that was put
- *	- elements come in order, and what is missing between two is what was reported as lost
+ * Invariants in every order:
+ *	- an element that is read is complete, and was put
+ *	- elements arrive in order, and those missing between two were reported as lost
  *	- at the end read + lost = put
  */
 #include "../test.h"
@@ -19,14 +19,14 @@
 #include <ringside/overwrite.h>
 #include <ucontext.h>
 
-#define ELEMENTS  6u /* the least that a ring can have: keeps 5 */
+#define ELEMENTS  6u /* the smallest possible ring: keeps 5 */
 #define WORDS	  2u
 #define ELE_SIZE  (WORDS * 8u)
 #define STEPS_MAX 4096u
 #define STACK	  (256u << 10)
 
 struct scenario {
-	uint32_t before;   /* puts before the reader comes */
+	uint32_t before;   /* puts before the reader's first read */
 	uint32_t puts;	   /* beside it */
 	uint32_t reads, n; /* reads of up to n elements */
 	uint32_t switches;
@@ -40,10 +40,10 @@ static struct {
 static struct scenario s;
 static struct rs_overwriter writer;
 static struct rs_overwrite_reader reader;
-static uint64_t put, next; /* next: the element that must come, but for what is lost */
+static uint64_t put, next; /* next: the expected element, apart from losses */
 static bool torn, jumped, failed;
 
-/* The explorer: the decisions of this run, and how far they are prescribed. */
+/* The explorer: the decisions of this run, and how many of them are prescribed. */
 static struct {
 	uint8_t choice[STEPS_MAX];
 	uint32_t made, prescribed, left;
@@ -84,14 +84,14 @@ uint64_t rs_tsc(void)
 	return 0;
 }
 
-/* clang's; gcc leaves memmove() as it is. What is moved is private. */
+/* clang's; gcc leaves memmove() unchanged. The moved memory is private. */
 void *__tsan_memmove(void *to, const void *from, size_t bytes);
 void *__tsan_memmove(void *to, const void *from, size_t bytes)
 {
 	return memmove(to, from, bytes);
 }
 
-/* The locked form's, which is not looked at here. */
+/* Belongs to the locked form, which is not tested here. */
 uint32_t __tsan_atomic32_exchange(volatile uint32_t *at, uint32_t value, int order);
 uint32_t __tsan_atomic32_exchange(volatile uint32_t *at, uint32_t value, int order)
 {
@@ -128,7 +128,7 @@ static bool read_some(uint32_t n)
 	return have || lost;
 }
 
-/* Ends a coroutine: the other goes on alone, then main. */
+/* Ends a coroutine: the other continues alone, then main. */
 static void end_of(int me)
 {
 	done[me] = true;
@@ -204,33 +204,33 @@ static void explore(struct scenario scenario)
 	}
 }
 
-static void tell(void)
+static void print_counts(void)
 {
 	printf("# %" PRIu64 " runs\n", runs);
 	CHECK(runs > 1000);
 	runs = 0;
 }
 
-/* Every filling of the ring, and a writer that goes on for more than a lap. */
+/* Every fill level of the ring, and a writer that continues for more than a lap. */
 TEST(two_switches_everywhere)
 {
 	for (uint32_t before = 0; before < 2 * ELEMENTS; before++)
 		for (uint32_t n = 1; n <= ELEMENTS; n += 2)
 			explore((struct scenario){ before, 2 * ELEMENTS, 3, n, 2 });
-	tell();
+	print_counts();
 }
 
 TEST(three_switches)
 {
 	for (uint32_t before = 3; before < 8; before += 2)
 		explore((struct scenario){ before, ELEMENTS + 1, 2, 3, 3 });
-	tell();
+	print_counts();
 }
 
-/* Between a reader's first look and its second, several laps or none. */
+/* Zero to several laps between a reader's first and second load. */
 TEST(four_switches)
 {
 	explore((struct scenario){ 5, 3, 1, 2, 4 });
 	explore((struct scenario){ 7, 2 * ELEMENTS, 1, 1, 4 });
-	tell();
+	print_counts();
 }

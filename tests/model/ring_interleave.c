@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every interleaving of a put with handlers and the consumer, up to a number of disturbances.
+ * Every interleaving of a put with handlers and the consumer, up to a number of interruptions.
  *
  * The subject is the real put (src/ring/sbuf.c and the inline functions of sbuf.h and emit.h),
  * built so that it calls model_step() before each access to memory and each stamp. There the
- * explorer decides: go on, or run a handler that puts (to a depth of two, handlers interrupting
- * handlers), or let the consumer take its next step. It runs each scenario again and again until
+ * explorer chooses between continuing, running a handler that puts (to a depth of two, handlers
+ * interrupting handlers), and the consumer's next step. It runs each scenario again and again until
  * every decision at every step has been tried, depth first.
  *
- * What must hold, whatever the order:
- *	- what the consumer may read is whole records, each put once, unchanged until released
+ * Invariants in every order:
+ *	- the consumer can only read complete records, each put once, unchanged until released
  *	- stamps never go back along the ring
  *	- when the outermost put has returned, everything is published
  *	- kept + lost = emitted; a loss is reported with a span of time that covers it
@@ -30,8 +30,8 @@ enum action {
 	ACT_CONSUME,
 	ACT_PUT1,
 	ACT_PUT2,
-	ACT_PASS, /* a put that is consumed at once */
-	ACT_LAP,  /* as many puts as make one turn of the ring, each consumed at once */
+	ACT_PASS, /* a put that is consumed immediately */
+	ACT_LAP,  /* as many puts as fill the ring once, each consumed immediately */
 	ACTIONS,
 };
 static const char *const action_names[ACTIONS] = { "go on", "consume", "put 1",
@@ -44,9 +44,9 @@ static const char *const action_names[ACTIONS] = { "go on", "consume", "put 1",
 
 struct scenario {
 	uint32_t slots;	 /* of the ring */
-	uint32_t start;	 /* slot at which it stands */
-	uint32_t unread; /* one-slot records in it already */
-	bool loss;	 /* a loss waits to be reported */
+	uint32_t start;	 /* slot of the ring's position */
+	uint32_t unread; /* one-slot records already in it */
+	bool loss;	 /* a loss is pending */
 	bool fresh;	 /* the producer has just attached */
 	bool doorbell;	 /* a full ring calls the consumer */
 	uint32_t put;	 /* slots of the outermost put */
@@ -63,7 +63,7 @@ struct loss {
 	uint64_t count, from, to;
 };
 
-/* All that changes in a run, so that a scenario's beginning is a copy. */
+/* All state that changes in a run, so that copying it restores a scenario's beginning. */
 struct world {
 	struct {
 		struct rs_sbuf header;
@@ -79,13 +79,13 @@ struct world {
 	struct loss loss[LOSSES_MAX];
 	uint32_t n_losses;
 	uint64_t last_stamp;
-	/* What the consumer holds between its two steps. */
+	/* The consumer's state between its two steps. */
 	uint32_t held_bytes;
 	struct rs_slot held[SLOTS_MAX];
 };
 static struct world w, beginning;
 
-/* The explorer: the decisions of this run, and how far they are prescribed. */
+/* The explorer: the decisions of this run, and how many of them are prescribed. */
 static struct {
 	uint8_t choice[DECISIONS_MAX];
 	uint8_t options[DECISIONS_MAX];
@@ -98,7 +98,7 @@ static struct {
 
 static uint64_t runs;
 
-/* ---- what must hold ------------------------------------------------------------------------ */
+/* ---- invariants ---------------------------------------------------------------------------- */
 
 static void report(int line, const char *what)
 {
@@ -154,7 +154,7 @@ static void check_loss(const struct rs_slot *slot, uint32_t slots)
 		w.loss[w.n_losses++] = (struct loss){ lost->count, lost->from, lost->to };
 }
 
-/* A run that the consumer was shown: whole records, in order of time. */
+/* A run of records that the consumer was shown: complete records, ordered by time. */
 static void check_run(const struct rs_slot *slot, uint32_t n)
 {
 	uint32_t slots;
@@ -175,9 +175,9 @@ static void check_run(const struct rs_slot *slot, uint32_t n)
 	}
 }
 
-/* ---- what may happen ----------------------------------------------------------------------- */
+/* ---- actions ------------------------------------------------------------------------------- */
 
-/* The consumer's next step: look at what is there, or give back what it looked at. */
+/* The consumer's next step: read the available records, or release those that it read. */
 static bool consume(void)
 {
 	const uint8_t *run = NULL;
@@ -258,7 +258,10 @@ static void act(enum action action)
 	x.depth--;
 }
 
-/* The c-th of what the menu offers here; a handler at the greatest depth is not interrupted. */
+/*
+ * Returns the c-th action that is possible here; a handler at the greatest depth is not
+ * interrupted.
+ */
 static enum action action_of(uint32_t c)
 {
 	for (enum action a = ACT_GO_ON + 1; a < ACTIONS; a++)
@@ -314,8 +317,10 @@ uint64_t rs_tsc(void)
 
 /* ---- a run, a scenario, a set of scenarios ------------------------------------------------- */
 
-/* A loss whose span touches the put's own reports each refused put. The put that ended first goes
- * to the first loss. */
+/*
+ * A loss whose span overlaps the put's own reports each refused put. The put that ended first
+ * belongs to the first loss.
+ */
 static void check_losses(void)
 {
 	uint64_t told = 0;
@@ -350,7 +355,7 @@ static void run_once(void)
 	x.on = false;
 	MUST(w.ring.header.tail == (uint32_t)model_producer.reserve);
 	consume_all();
-	MUST(put(1)); /* tells what is still to tell */
+	MUST(put(1)); /* reports the pending loss */
 	consume_all();
 	MUST(w.ring.header.head == w.ring.header.tail);
 	MUST(model_producer.reported == model_producer.refused);
@@ -361,7 +366,7 @@ static void run_once(void)
 	runs++;
 }
 
-/* Puts the ring where the scenario begins, by means of the ring itself. */
+/* Brings the ring into the scenario's initial state, with the ring's own operations. */
 static void set_up(const struct scenario *s)
 {
 	memset(&w, 0, sizeof(w));
@@ -378,7 +383,7 @@ static void set_up(const struct scenario *s)
 	if (s->loss)
 		while (put(1))
 			;
-	if (s->loss) { /* room again, but for what is to be unread */
+	if (s->loss) { /* frees the ring, except for the records that stay unread */
 		uint32_t filled = s->slots - 1;
 
 		while (filled > s->unread) {
@@ -412,7 +417,7 @@ static void explore(const struct scenario *s)
 	}
 }
 
-/* Every place, filling and put of a ring. */
+/* Every position, fill level and put of a ring. */
 static bool explore_all(struct scenario s)
 {
 	for (s.start = 0; s.start < s.slots; s.start++) {
@@ -427,7 +432,7 @@ static bool explore_all(struct scenario s)
 	return true;
 }
 
-static void tell(void)
+static void print_counts(void)
 {
 	printf("# %" PRIu64 " runs\n", runs);
 	runs = 0;
@@ -443,7 +448,7 @@ TEST(one_disturbance_everywhere)
 						       .doorbell = kind & 4,
 						       .budget = 1,
 						       .menu = MENU_ALL | MENU(ACT_LAP) });
-	tell();
+	print_counts();
 }
 
 TEST(two_disturbances)
@@ -451,10 +456,10 @@ TEST(two_disturbances)
 	for (uint32_t loss = 0; loss < 2; loss++)
 		explore_all((struct scenario){
 			.slots = 8, .loss = loss, .budget = 2, .menu = MENU_ALL });
-	tell();
+	print_counts();
 }
 
-/* The ring's end, its being full, and a loss, each met by three. */
+/* Three interruptions at the ring's end, at a full ring, and at a loss. */
 TEST(three_disturbances)
 {
 	for (uint32_t unread = 0; unread < 8; unread += 2)
@@ -468,10 +473,10 @@ TEST(three_disturbances)
 				.budget = 3,
 				.menu = MENU_CONSUME | MENU(ACT_PUT1),
 			});
-	tell();
+	print_counts();
 }
 
-/* A position that comes round again must not be taken for the same. */
+/* A position that recurs after a lap must not be confused with the earlier one. */
 TEST(laps)
 {
 	explore(&(struct scenario){
@@ -480,5 +485,5 @@ TEST(laps)
 		.budget = 3,
 		.menu = MENU_CONSUME | MENU(ACT_PASS) | MENU(ACT_LAP),
 	});
-	tell();
+	print_counts();
 }

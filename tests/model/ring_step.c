@@ -2,14 +2,14 @@
 /*
  * Handlers at every instruction of a put: the machine code itself, as the compiler made it.
  *
- * A put is run once with the trap flag set, which tells the address of each of its instructions.
- * Then it is run again and again from the same beginning, each time with a breakpoint (int3) at
- * another of them; what the breakpoint's handler does in the middle of the put, is a put of its
- * own, or the consumer's work. The same once more for pairs: a handler at every instruction of
- * the handler's own put, and a second handler at every later instruction of the first put.
+ * A put is run once with the trap flag set, which gives the address of each of its instructions.
+ * Then it is run repeatedly from the same state, each time with a breakpoint (int3) at another
+ * instruction. In the middle of the put, the breakpoint's handler makes another put, or consumes.
+ * The test is repeated for pairs: a handler at every instruction of the handler's own put, and a
+ * second handler at every later instruction of the first put.
  *
- * ring_interleave.c goes deeper, on an instrumented build; this one shows that what runs has no
- * order of accesses that the instrumented build did not have.
+ * ring_interleave.c goes deeper, on an instrumented build; this test shows that the real code has
+ * no order of accesses that the instrumented build lacks.
  */
 #include "../test.h"
 
@@ -57,7 +57,7 @@ static struct rs_sbuf_producer producer;
 
 enum action { PUT1, PUT2, CONSUME, ACTIONS };
 
-/* An instruction of a path: its address, and how often the path came there before. */
+/* An instruction of a path: its address, and how often the path reached it before. */
 struct point {
 	uint8_t *at;
 	uint32_t before;
@@ -70,15 +70,14 @@ struct path {
 
 struct scenario {
 	const char *name;
-	uint32_t at;	 /* slot where the ring stands */
+	uint32_t at;	 /* slot of the ring's position */
 	uint32_t unread; /* one-slot records put before */
-	bool loss;	 /* and one refused, and all but unread consumed */
-	bool attached;	 /* the producer attaches anew */
+	bool loss;	 /* and one refused, and nearly all consumed */
+	bool attached;	 /* the producer attaches again */
 	uint32_t slots;	 /* of the put */
 };
 
-/* ---- the ring and what must hold of it --------------------------------------------------------
- */
+/* ---- the ring and its invariants ----------------------------------------------------------- */
 
 static struct world {
 	struct {
@@ -92,7 +91,7 @@ static struct world {
 } world, beginning;
 static struct rs_sbuf_producer producer_at_beginning;
 
-static const char *broken; /* what did not hold in this run */
+static const char *broken; /* the invariant that this run violated */
 
 static void must(bool held, const char *what)
 {
@@ -111,7 +110,7 @@ __attribute__((noinline)) static bool put_two(uint64_t n)
 	return rs_emit(ID, (uint64_t[]){ n, ~n, n + 2, n + 3, n + 4, n + 5 }, 48);
 }
 
-static void see(const struct rs_slot *slot, uint32_t slots, bool for_good)
+static void check_readable(const struct rs_slot *slot, uint32_t slots, bool for_good)
 {
 	uint64_t words[6] = { 0 };
 	uint64_t n;
@@ -128,7 +127,7 @@ static void see(const struct rs_slot *slot, uint32_t slots, bool for_good)
 	world.seen[n] = for_good;
 }
 
-/* Checks what can be read, and takes it, or only looks at it. */
+/* Checks the readable records, and consumes them or only reads them. */
 static bool consume(bool for_good)
 {
 	const uint8_t *run = (const uint8_t *)world.ring.slot;
@@ -149,7 +148,7 @@ static bool consume(bool for_good)
 			MUST(lost.count && lost.from <= lost.to && lost.to == slot->tsc);
 			world.told += for_good ? lost.count : 0;
 		} else if (rs_slot_id(slot->head) == ID) {
-			see(slot, slots, for_good);
+			check_readable(slot, slots, for_good);
 		} else {
 			MUST(rs_slot_id(slot->head) == RS_ID_FILLER);
 		}
@@ -164,8 +163,11 @@ static bool consume(bool for_good)
 /* ---- stepping and breakpoints ------------------------------------------------------------------
  */
 
-/* What a run does: at the first point an action; at the second another, during the first one's
- * put or after it. record: steps instead, and notes the path of what would have been the second. */
+/*
+ * The plan of a run: an action at the first point; another one at the second point, during the
+ * first one's put or after it. record: single-steps instead, and records the path where the second
+ * point would be.
+ */
 struct plan {
 	struct point first, second;
 	enum action first_action, second_action;
@@ -215,7 +217,7 @@ static void put(uint32_t slots, struct path *record)
 	steps.recording = record;
 	set_trap_flag(record != NULL);
 	accepted = slots == 1 ? put_one(n) : put_two(n);
-	set_trap_flag(false); /* the same steps, whether noted or not */
+	set_trap_flag(false); /* the same steps, recorded or not */
 	steps.recording = NULL;
 	world.accepted[n] = accepted;
 	world.refused += !accepted;
@@ -229,7 +231,7 @@ static void act(enum action action, struct path *record)
 		put(action == PUT1 ? 1 : 2, record);
 }
 
-/* The first breakpoint, hit. */
+/* The handler of the first breakpoint. */
 static void first_hit(ucontext_t *context)
 {
 	const struct plan *plan = &steps.plan;
@@ -249,7 +251,7 @@ static void first_hit(ucontext_t *context)
 	}
 	arm(plan->second);
 	act(plan->first_action, NULL);
-	if (steps.armed.at) { /* not hit: the path has changed, and that must not be */
+	if (steps.armed.at) { /* not hit: the path has changed, which must not happen */
 		text_write(steps.armed.at, steps.original);
 		steps.armed = UNSET_POINT;
 	}
@@ -301,7 +303,7 @@ static void on_trap(int sig, siginfo_t *info, void *arg)
 
 static uint64_t runs;
 
-/* One put from the beginning, with a plan. What must hold then, whatever happened. */
+/* Makes one put from the initial state, with a plan, and checks the invariants. */
 static bool run_put(const struct scenario *s, const struct plan *plan, struct path *record)
 {
 	world = beginning;
@@ -365,7 +367,7 @@ static bool set_up(const struct scenario *s)
 	return CHECK(!broken);
 }
 
-/* A second point inside the handler's put, or after the handler, at each of its instructions. */
+/* A second point at each instruction, inside the handler's put or after the handler. */
 static void run_pairs(const struct scenario *s, struct point first, bool inside)
 {
 	static struct path path;
@@ -409,7 +411,7 @@ static void run_scenario(const struct scenario *s, bool pairs)
 	runs = 0;
 }
 
-/* Makes the text writable: what is executed is what the linker laid out, but for one byte. */
+/* Makes the text writable: the code is as the linker laid it out, except for one byte. */
 static bool open_text(void)
 {
 	extern char __executable_start[], etext[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Built with -fsanitize=thread, as src/ring/sbuf.c is beside it; see hooks.c. */
+/* Built with -fsanitize=thread, like src/ring/sbuf.c; see hooks.c. */
 #include "subject.h"
 
 #define RS_THIS_PRODUCER() (&model_producer)

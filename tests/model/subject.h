@@ -20,7 +20,7 @@ static inline uint64_t model_word(uint32_t n, uint32_t i)
 	return (uint64_t)n << 32 | ~(n * 7919 + i);
 }
 
-/* Puts record number n of 1 to MODEL_SLOTS_MAX slots. False: refused. */
+/* Puts record number n of 1 to MODEL_SLOTS_MAX slots. Returns false if refused. */
 bool model_put(uint32_t n, uint32_t slots);
 
 /* Called before each access to memory of the put, and before each stamp. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest of tests/replay/gdb.test: /init, static and not PIE. It starts processes of known
- * names, stacks and values, and a thread; prints `ps`; and then one process adds numbers up, while
- * the others wait. All are this one program, so that gdb has the symbols of each.
+ * The guest of tests/replay/gdb.test: /init, static and not PIE. It starts processes with known
+ * names, stacks and values, and a thread, and prints `ps`. Then one process adds up numbers, while
+ * the others wait. All run this program, so that gdb has the symbols of each.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -59,7 +59,7 @@ static void sleeper(void)
 	outer(21);
 }
 
-/* Others run in between: each number is added in a time slice of its own. */
+/* Other processes run in between: each number is added in a separate time slice. */
 __attribute__((noinline)) void add(uint64_t number)
 {
 	uint64_t before = total;
@@ -94,7 +94,7 @@ static pid_t start(void (*role)(void))
 	return pid;
 }
 
-/* Prints the tasks, as the guest's own `ps` finds them. */
+/* Prints the tasks, as a guest's `ps` would. */
 static void ps(void)
 {
 	pid_t pid = fork();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest of tests/replay/probes.test: /init, static and not PIE, that does what is counted: a
- * prime number of calls, of writes and of reads, and nothing else there.
+ * The guest of tests/replay/probes.test: /init, static and not PIE, that makes a prime number of
+ * calls, of writes and of reads, which probes count, and nothing else there.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,15 +15,17 @@
 #define READS	251
 #define ASSERTS 101
 #define PROBES	53
-#define REST	100000000
+#ifndef REST
+#define REST 2500000
+#endif
 #define PAGE	4096
 
-/* Each on a line of its own: a byte that is watched is no one else's. */
+/* Each in a separate cache line: no other variable shares a watched byte's line. */
 volatile uint64_t written __attribute__((aligned(64)));
 volatile uint64_t is_read __attribute__((aligned(64))) = 7;
 const char *const words[] = { "zero", "one", "two" };
 
-/* What is called: its arguments are in registers as the processor's ABI has them. */
+/* The function that probes count: its arguments are in registers, by the processor's ABI. */
 __attribute__((noinline, noclone, aligned(PAGE))) uint64_t called(uint64_t i, const char *word)
 {
 	__asm__ volatile("" : : "r"(word) : "memory");
@@ -31,8 +33,9 @@ __attribute__((noinline, noclone, aligned(PAGE))) uint64_t called(uint64_t i, co
 }
 
 /*
- * So long that the recorder, which looks five times a second, sees an instruction of it. On a page
- * of its own: QEMU runs code that shares a page with a breakpoint an instruction at a time.
+ * By default 30 ms without a probe: a replay can end after the last one, but well before the guest
+ * does. On a separate page, because QEMU runs code that shares a page with a breakpoint one
+ * instruction at a time.
  */
 __attribute__((noinline, noclone, aligned(PAGE))) void rest(void)
 {

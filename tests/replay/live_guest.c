@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first process of a guest that runs: calls a function, writes and reads, CALLS, WRITES and
- * READS times a round; after a moment, and so many rounds as the kernel's argument `rounds=N` says,
- * and then it powers off; or at once, and without end. Between two rounds it sleeps, and says which
- * one it was; and what its clock says, it gives to another function.
+ * The first process of a live guest: calls a function, writes and reads, CALLS, WRITES and READS
+ * times in each round. With the kernel's argument `rounds=N` it begins after a delay, and powers
+ * off after N rounds. Otherwise it begins immediately and never ends. Between two rounds it sleeps,
+ * prints the round's number, and passes its clock's time to another function.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ int main(void)
 
 	setvbuf(stdout, NULL, _IONBF, 0);
 	if (rounds)
-		sleep(3); /* until what the machine does without probes is known, too */
+		sleep(3); /* until the machine's rate without probes has been measured */
 	for (uint64_t round = 0; round < n; round++) {
 		printf("round %llu\n", (unsigned long long)round);
 		for (uint64_t i = 0; i < CALLS; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The programs of tests/replay/placed.test: position independent or not, with these numbers or
- * others in the same code. Each tells where it is.
+ * others in the same code. Each prints its address.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,9 +15,10 @@
 #define HOLD	97
 #endif
 
-#ifndef SPINS
-#define SPINS 0 /* before it asks for a random number, which is the host's: where recordings part */
+#ifndef ROUNDS
+#define ROUNDS 0 /* each spins, and then reads a random number, where recordings diverge */
 #endif
+#define SPINS 4000000
 
 volatile uint64_t written = 7;
 
@@ -27,6 +28,15 @@ __attribute__((noinline)) static uint64_t draws(void)
 
 	__asm__ volatile("rdrand %0" : "=r"(number));
 	return number;
+}
+
+__attribute__((noinline)) static void rounds(void)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		for (volatile uint32_t i = 0; i < SPINS; i++)
+			;
+		printf("%llx\n", (unsigned long long)draws());
+	}
 }
 
 int main(int argc, char **argv)
@@ -43,9 +53,7 @@ int main(int argc, char **argv)
 	}
 	printf("%s %p\n", argv[0], (void *)(uintptr_t)main);
 	fflush(stdout);
-	for (volatile uint32_t i = 0; i < SPINS; i++)
-		;
-	if (SPINS)
-		printf("%llx\n", (unsigned long long)draws());
+	if (ROUNDS)
+		rounds();
 	return 0;
 }

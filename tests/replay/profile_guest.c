@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest of profile.test, the first process of a Linux: two processes whose instructions are
- * known in number, and in which calls they are executed. A turn of spin() is two instructions.
+ * The guest of profile.test, the first process of a Linux: two processes with known numbers of
+ * instructions in known functions. A turn of spin() is two instructions.
  *
  *	alpha: main - run - alpha_outer - alpha_first or alpha_second - spin
  *	beta:  main - run - beta_recursive, RECURSIONS times more - spin
+ *
+ * With the kernel's argument again=1 they never end, and their turns alternate in rounds of less
+ * than a millisecond, so that a change of the machine's speed affects all functions alike. The
+ * parent then prints "round" ten times a second.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/reboot.h>
 #include <sys/wait.h>
@@ -15,9 +20,15 @@
 #define CALLED	    static __attribute__((noipa))
 #define KEEP_CALL() __asm__ volatile("" ::: "memory")
 
+#ifndef UNIT
 #define UNIT 5000000L
-/* Turns, in units: primes. */
+#endif
+/* Rounds, in units: primes. */
 enum { FIRST = 5, SECOND = 8, BETA = 7, RECURSIONS = 3 };
+enum { AGAIN_UNIT = 10000, PRINT_US = 100000 };
+
+static long unit = UNIT;
+static int batons[2][2]; /* pipes: a byte in one of them allows alpha's turns, or beta's */
 
 CALLED void spin(long turns)
 {
@@ -26,13 +37,13 @@ CALLED void spin(long turns)
 
 CALLED void alpha_first(void)
 {
-	spin(FIRST * UNIT);
+	spin(FIRST * unit);
 	KEEP_CALL();
 }
 
 CALLED void alpha_second(void)
 {
-	spin(SECOND * UNIT);
+	spin(SECOND * unit);
 	KEEP_CALL();
 }
 
@@ -48,26 +59,57 @@ CALLED void beta_recursive(int n)
 	if (n)
 		beta_recursive(n - 1);
 	else
-		spin(BETA * UNIT);
+		spin(BETA * unit);
 	KEEP_CALL();
+}
+
+CALLED void turn_await(int which)
+{
+	char baton;
+
+	if (unit != UNIT && read(batons[which][0], &baton, 1) != 1)
+		_exit(1);
+}
+
+CALLED void turn_pass(int which)
+{
+	if (unit != UNIT && write(batons[which][1], "", 1) != 1)
+		_exit(1);
 }
 
 CALLED void run(const char *name)
 {
+	const int which = *name != 'a';
+
 	if (fork())
 		return;
 	prctl(PR_SET_NAME, name);
-	if (*name == 'a')
-		alpha_outer();
-	else
-		beta_recursive(RECURSIONS);
+	do {
+		turn_await(which);
+		if (!which)
+			alpha_outer();
+		else
+			beta_recursive(RECURSIONS);
+		turn_pass(!which);
+	} while (unit != UNIT);
 	_exit(0);
 }
 
 int main(void)
 {
+	if (getenv("again")) {
+		unit = AGAIN_UNIT;
+		if (pipe(batons[0]) || pipe(batons[1]))
+			return 1;
+		turn_pass(0);
+	}
 	run("alpha");
 	run("beta");
+	while (unit != UNIT) {
+		printf("round \n");
+		fflush(stdout);
+		usleep(PRINT_US);
+	}
 	while (wait(NULL) > 0)
 		;
 	printf("the guest ends\n");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * seek REC FIRST SECOND: a replay goes to two instructions, back and forth, and is each time what
- * it was there; and from the second back to where a breakpoint was last hit. One line tells where
- * that was; nothing else is said, and the status is 0, when all is well.
+ * seek REC FIRST SECOND: a replay goes to two instructions, back and forth, and must have the same
+ * state each time; then from the second one back to the last hit of a breakpoint. Prints that
+ * position in one line. Exits with 0, without further output, on success.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static const char *doing;
 
-static void good(struct rs_error *err)
+static void require_ok(struct rs_error *err)
 {
 	if (!err)
 		return;
@@ -25,7 +25,7 @@ static void must(bool is)
 {
 	if (is)
 		return;
-	fprintf(stderr, "%s: it is not so\n", doing);
+	fprintf(stderr, "%s: the state differs\n", doing);
 	exit(1);
 }
 
@@ -33,7 +33,7 @@ static struct rs_state_hash state(struct rs_session *s)
 {
 	struct rs_state_hash hash;
 
-	good(rs_session_hash(s, &hash));
+	require_ok(rs_session_hash(s, &hash));
 	return hash;
 }
 
@@ -42,7 +42,7 @@ static void must_be(struct rs_session *s, uint64_t icount, struct rs_state_hash 
 	struct rs_state_hash is = state(s);
 	uint64_t now = 0;
 
-	good(rs_session_icount(s, &now));
+	require_ok(rs_session_icount(s, &now));
 	must(now == icount && is.low == was.low && is.high == was.high);
 }
 
@@ -51,29 +51,29 @@ static void back_and_forth(struct rs_session *s, const uint64_t at[2])
 	struct rs_state_hash was[2];
 
 	doing = "ahead, from the start";
-	good(rs_session_seek(s, at[0], NULL));
+	require_ok(rs_session_seek(s, at[0], NULL));
 	was[0] = state(s);
-	good(rs_session_seek(s, at[1], NULL));
+	require_ok(rs_session_seek(s, at[1], NULL));
 	was[1] = state(s);
 	doing = "back, from the start's snapshot";
-	good(rs_session_seek(s, at[0], NULL));
+	require_ok(rs_session_seek(s, at[0], NULL));
 	must_be(s, at[0], was[0]);
 	doing = "a snapshot";
-	good(rs_session_snapshot(s));
+	require_ok(rs_session_snapshot(s));
 	must_be(s, at[0], was[0]);
-	doing = "ahead, from where it stands";
-	good(rs_session_seek(s, at[1], NULL));
+	doing = "ahead, from the current position";
+	require_ok(rs_session_seek(s, at[1], NULL));
 	must_be(s, at[1], was[1]);
 	doing = "back, to a snapshot";
-	good(rs_session_seek(s, at[0], NULL));
+	require_ok(rs_session_seek(s, at[0], NULL));
 	must_be(s, at[0], was[0]);
 	doing = "ahead, from a snapshot";
-	good(rs_session_seek(s, 0, NULL));
-	good(rs_session_seek(s, at[1], NULL));
+	require_ok(rs_session_seek(s, 0, NULL));
+	require_ok(rs_session_seek(s, at[1], NULL));
 	must_be(s, at[1], was[1]);
 }
 
-/* A breakpoint where it stood at the first; back from the second. */
+/* A breakpoint at the first instruction; backwards from the second one. */
 static void reverse(struct rs_session *s, const uint64_t at[2])
 {
 	struct rs_session_run run = { .icount = at[1] };
@@ -83,26 +83,26 @@ static void reverse(struct rs_session *s, const uint64_t at[2])
 	bool found = false, done = false;
 
 	doing = "back to a breakpoint";
-	good(rs_session_seek(s, at[0], NULL));
-	good(rs_gdb_registers(rs_session_gdb(s), &first));
-	good(rs_session_seek(s, at[1], NULL));
-	good(rs_gdb_point(rs_session_gdb(s), RS_GDB_EXEC, first.rip, 1, true));
-	good(rs_session_back(s, NULL, &found, &stopped));
-	good(rs_gdb_registers(rs_session_gdb(s), &now));
-	good(rs_session_icount(s, &hit));
+	require_ok(rs_session_seek(s, at[0], NULL));
+	require_ok(rs_gdb_registers(rs_session_gdb(s), &first));
+	require_ok(rs_session_seek(s, at[1], NULL));
+	require_ok(rs_gdb_point(rs_session_gdb(s), RS_GDB_EXEC, first.rip, 1, true));
+	require_ok(rs_session_back(s, NULL, &found, &stopped));
+	require_ok(rs_gdb_registers(rs_session_gdb(s), &now));
+	require_ok(rs_session_icount(s, &hit));
 	must(found && now.rip == first.rip && hit >= at[0] && hit < at[1]);
 
-	doing = "that it was the last";
-	good(rs_gdb_step(rs_session_gdb(s)));
+	doing = "that the hit was the last";
+	require_ok(rs_gdb_step(rs_session_gdb(s)));
 	while (!done)
-		good(rs_gdb_wait(rs_session_gdb(s), 1000, &done, &stopped));
-	good(rs_session_run(s, &run));
+		require_ok(rs_gdb_wait(rs_session_gdb(s), 1000, &done, &stopped));
+	require_ok(rs_session_run(s, &run));
 	must(run.at_target);
 
-	doing = "back, where nothing is hit";
-	good(rs_gdb_point(rs_session_gdb(s), RS_GDB_EXEC, first.rip, 1, false));
-	good(rs_session_back(s, NULL, &found, &stopped));
-	good(rs_session_icount(s, &now_at));
+	doing = "back, without a hit";
+	require_ok(rs_gdb_point(rs_session_gdb(s), RS_GDB_EXEC, first.rip, 1, false));
+	require_ok(rs_session_back(s, NULL, &found, &stopped));
+	require_ok(rs_session_icount(s, &now_at));
 	must(!found && !now_at);
 	printf("0x%" PRIx64 " was last hit at instruction %" PRIu64 "\n", first.rip, hit);
 }
@@ -119,9 +119,9 @@ int main(int argc, char **argv)
 	at[0] = strtoull(argv[2], NULL, 10);
 	at[1] = strtoull(argv[3], NULL, 10);
 	doing = "the recording";
-	good(rs_recording_read(argv[1], &recording));
-	good(rs_recording_check(&recording));
-	good(rs_session_open(&recording, &options, &session));
+	require_ok(rs_recording_read(argv[1], &recording));
+	require_ok(rs_recording_check(&recording));
+	require_ok(rs_session_open(&recording, &options, &session));
 	back_and_forth(session, at);
 	reverse(session, at);
 	rs_session_close(session);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest of tests/replay/seek.test: /init, static and not PIE, that calls and writes a prime
- * number of times, puts another page at the same address, and has large pages.
+ * The guest of tests/replay/seek.test: /init, static and not PIE, that makes prime numbers of calls
+ * and writes, maps another page at the same address, and has large pages.
  */
 #define _GNU_SOURCE /* mremap() */
 #include <stdint.h>
@@ -16,7 +16,6 @@
 #define PAGE	   4096u
 #define LARGE	   (2ul << 20)
 #define LARGE_MANY 67
-#define REST	   100000000
 
 volatile uint64_t written __attribute__((aligned(64)));
 char *const place = (char *)0x10000000000;
@@ -37,7 +36,7 @@ __attribute__((noinline, noclone)) void large_is(uint64_t i, const char *page)
 	__asm__ volatile("" : : "r"(i), "r"(page) : "memory");
 }
 
-/* Each time another page: the one before is still there, elsewhere. */
+/* Maps another page each time; the previous one stays mapped at another address. */
 static void put_pages(void)
 {
 	for (uint64_t i = 0; i < PAGES; i++) {
@@ -63,16 +62,6 @@ static void put_large(void)
 	}
 }
 
-/*
- * So long that the recorder, which looks five times a second, sees an instruction of it. On a page
- * of its own: QEMU runs code that shares a page with a breakpoint an instruction at a time.
- */
-__attribute__((noinline, noclone, aligned(PAGE))) void rest(void)
-{
-	for (volatile uint32_t i = 0; i < REST; i++)
-		;
-}
-
 int main(void)
 {
 	puts("the guest begins");
@@ -82,7 +71,6 @@ int main(void)
 	}
 	put_pages();
 	put_large();
-	rest();
 	puts("the guest ends");
 	reboot(RB_POWER_OFF);
 	return 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs one command to its end: bounded in time, without input, in a process group of its own."""
+"""Runs one command to its end: with a time limit, without input, in a separate process group."""
 import os
 import select
 import signal
@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 
-# No test times anything. This ends a suite that hangs.
+# No test times anything. This limit ends a suite that hangs.
 LIMIT_S = 1800
 
 
@@ -44,11 +44,12 @@ def wait(process):
 
 
 running = set()  # process groups of suites
-beginning = threading.Lock()  # held while a suite is begun, until `running` has its group
+beginning = threading.Lock()  # held while a suite starts, until `running` has its group
 
 
 def end_group(pid):
-    """Kills what a suite left behind in its process group, so that it disturbs no other suite."""
+    """Kills the processes that a suite left in its process group, so that they disturb no other
+    suite."""
     running.discard(pid)
     try:
         os.killpg(pid, signal.SIGKILL)
@@ -57,27 +58,27 @@ def end_group(pid):
 
 
 def end_all():
-    """Kills the suites that run, when the runner is interrupted. None can begin after that."""
-    beginning.acquire()  # pylint: disable=consider-using-with # for good
+    """Kills the running suites when the runner is interrupted. None can begin after that."""
+    beginning.acquire()  # pylint: disable=consider-using-with # never released
     for pid in list(running):
         end_group(pid)
 
 
 def run(command, env=None, cwd=None):
-    """Returns how the command ended. Its output goes through a file, so that a process that it leaves
-    behind cannot hold the runner up."""
+    """Returns how the command ended. Its output goes to a file, so that a process that it leaves
+    behind cannot block the runner."""
     begun = time.monotonic()
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         try:
             with beginning:
                 process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **(env or {})},
-                                           stdin=subprocess.DEVNULL, stdout=said,
+                                           stdin=subprocess.DEVNULL, stdout=output,
                                            stderr=subprocess.STDOUT, start_new_session=True)
                 running.add(process.pid)
         except OSError as error:
             return Ended(127, [str(error)])
         status, cpu_s = wait(process)
         end_group(process.pid)
-        said.seek(0)
-        lines = said.read().decode("utf-8", "replace").splitlines()
+        output.seek(0)
+        lines = output.read().decode("utf-8", "replace").splitlines()
     return Ended(status, lines, time.monotonic() - begun, cpu_s)

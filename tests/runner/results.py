@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What suites say, made into results: each test passed, failed or was skipped. Prints a line a test as
-suites end, a summary at the end, and a JUnit XML file if wanted."""
+"""Converts the output of suites into results: each test passed, failed or was skipped. Prints a
+line for each test as suites end, a summary at the end, and on request a JUnit XML file."""
 import re
 import threading
 import xml.etree.ElementTree as xml
@@ -11,16 +11,16 @@ SLOWEST = 10
 TAP_PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*SKIP\S*\s*(.*))?$", re.I)
 TAP_LINE = re.compile(r"^(not )?ok\b\s*\d*\s*(?:- )?(.*?)(?:\s*#\s*SKIP\S*\s*(.*))?$", re.I)
 NO_REASON = "no reason given"
-# Characters that XML 1.0 has no form for.
+# Characters that XML 1.0 cannot represent.
 NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Test:
-    """One result. `title` is empty where the suite is one test; `why` is a reason, `said` output."""
+    """One result. `title` is empty if the suite is one test; `why` is a reason, `output` its output."""
 
-    def __init__(self, result, title="", why="", said=()):
+    def __init__(self, result, title="", why="", output=()):
         self.result, self.title, self.why = result, title, why
-        self.said = list(said)[-SAID_LINES:]
+        self.output = list(output)[-SAID_LINES:]
 
     def line(self, name):
         return (f"{self.result}  {name}" + (f": {self.title}" if self.title else "")
@@ -28,40 +28,40 @@ class Test:
 
 
 def plain_tests(ended):
-    """A suite that speaks no TAP is one test: exit 0 passed, 77 skipped, anything else failed."""
+    """A suite without TAP is one test: exit 0 passed, 77 skipped, anything else failed."""
     if ended.status == 0:
         return [Test("pass")]
     if ended.status == SKIPPED:
         return [Test("skip", why=ended.lines[-1] if ended.lines else NO_REASON)]
-    return [Test("FAIL", why=ended.why(), said=ended.lines)]
+    return [Test("FAIL", why=ended.why(), output=ended.lines)]
 
 
 def tap_tests(ended, planned):
-    tests, said = [], []
+    tests, output = [], []
     for line in ended.lines:
         match = TAP_LINE.match(line)
         if not match:
             if not TAP_PLAN.match(line):
-                said.append(line)
+                output.append(line)
             continue
         broken, title, why = match.groups()
         if broken:
-            tests.append(Test("FAIL", title, said=said))
+            tests.append(Test("FAIL", title, output=output))
         elif why is not None:
             tests.append(Test("skip", title, why or NO_REASON))
         else:
             tests.append(Test("pass", title))
-        said = []
+        output = []
     if len(tests) != planned:
         tests.append(Test("FAIL", why=f"{len(tests)} of {planned} tests were run; {ended.why()}",
-                          said=said))
+                          output=output))
     elif ended.status != 0 and not any(test.result == "FAIL" for test in tests):
-        tests.append(Test("FAIL", why=ended.why(), said=said))
+        tests.append(Test("FAIL", why=ended.why(), output=output))
     return tests
 
 
 def tests_of(ended):
-    """The results of a suite that ended."""
+    """Returns the results of a suite that ended."""
     for line in ended.lines:
         plan = TAP_PLAN.match(line)
         if plan and plan.group(2) is not None:
@@ -84,7 +84,7 @@ class Report:
             for test in tests:
                 print(test.line(name))
                 if test.result == "FAIL":
-                    for line in test.said:
+                    for line in test.output:
                         print(f"      {line}")
             print(end="", flush=True)
 
@@ -131,5 +131,5 @@ class Report:
                     xml.SubElement(case, "skipped", message=NOT_XML.sub("?", test.why))
                 elif test.result == "FAIL":
                     failure = xml.SubElement(case, "failure", message=NOT_XML.sub("?", test.why))
-                    failure.text = NOT_XML.sub("?", "\n".join(test.said))
+                    failure.text = NOT_XML.sub("?", "\n".join(test.output))
         xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)

@@ -1,35 +1,35 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs suites side by side. A suite may use a resource with others (`share`) or have it alone
+"""Runs suites in parallel. A suite may use a resource with others (`share`) or exclusively
 (`alone`); the table in tests/suites says which."""
 import threading
 import time
 
 
 class Resources:
-    """Who uses what now. The caller holds the lock of the schedule."""
+    """The resources in use. The caller holds the lock of the schedule."""
 
     def __init__(self):
         self.users = {}  # resource: suites that share it
-        self.owned = set()  # resources that one suite has alone
+        self.owned = set()  # resources that one suite has exclusively
 
     def are_free(self, suite):
         return not any(word in self.owned or self.users.get(word) for word in suite.alone) and \
             not any(word in self.owned for word in suite.shares)
 
-    def take(self, suite):
+    def acquire(self, suite):
         self.owned |= suite.alone
         for word in suite.shares:
             self.users[word] = self.users.get(word, 0) + 1
 
-    def give_back(self, suite):
+    def release(self, suite):
         self.owned -= suite.alone
         for word in suite.shares:
             self.users[word] -= 1
 
 
 class Schedule:
-    """Suites that wait, in order, and the threads that run them. A suite that must wait for a resource
-    lets those behind it go first."""
+    """Waiting suites, in order, and the threads that run them. A suite that must wait for a
+    resource lets later ones go first."""
 
     def __init__(self, suites, run, deadline=None):
         """`run` runs one suite. After `deadline` (time.monotonic()) no suite is begun."""
@@ -42,13 +42,13 @@ class Schedule:
             self.deadline is not None and time.monotonic() >= self.deadline)
 
     def next(self):
-        """Waits for a suite that can be run. Returns None when there is none to begin any more."""
+        """Waits for a suite that can be run. Returns None if none is left to begin."""
         with self.changed:
             while not self.is_over():
                 for suite in self.waiting:
                     if self.resources.are_free(suite):
                         self.waiting.remove(suite)
-                        self.resources.take(suite)
+                        self.resources.acquire(suite)
                         return suite
                 self.changed.wait()
         return None
@@ -60,16 +60,18 @@ class Schedule:
             except BaseException as error:  # pylint: disable=broad-except # raised in run_all()
                 self.error = error
             with self.changed:
-                self.resources.give_back(suite)
+                self.resources.release(suite)
                 self.changed.notify_all()
 
     def run_all(self, jobs):
-        """Runs them, `jobs` at once. Returns the suites that were not begun before the deadline."""
+        """Runs the suites, `jobs` in parallel. Returns the suites that were not begun before the
+        deadline."""
         workers = [threading.Thread(target=self.work, daemon=True) for _ in range(jobs)]
         for worker in workers:
             worker.start()
         for worker in workers:
-            # Not for good: a signal that comes right before the wait would be handled after it.
+            # With a timeout, because otherwise a signal that arrives right before the wait would be
+            # handled only after it.
             while worker.is_alive():
                 worker.join(1)
         if self.error:

@@ -25,11 +25,12 @@ def sanitizers(top):
 
 
 class Suite:
-    """One executable: its name, how to run it, and the resources that it shares or has alone."""
+    """One executable: its name, how to run it, and the resources that it shares or uses
+    exclusively."""
 
     def __init__(self, name, command, env, cwd):
         self.name, self.command, self.env, self.cwd = name, command, env, cwd
-        self.title = name  # with the turn, where it is run several times
+        self.title = name  # with the repetition's number, if it is run several times
         self.shares, self.alone = set(), set()
 
     def run(self):
@@ -37,7 +38,7 @@ class Suite:
 
 
 class Row:
-    """A row of the table: a tier, a part's name, and what makes up its suites."""
+    """A row of the table: a tier, a part's name, and the source of its suites."""
 
     def __init__(self, tier, part, words):
         self.tier, self.part, self.words = tier, part, words
@@ -57,7 +58,7 @@ class Row:
 
 
 class Table:
-    """tests/suites of the tree at `top`, for one build directory and one tier."""
+    """Reads tests/suites of the tree at `top`, for one build directory and one tier."""
 
     def __init__(self, top, build, tier, wanted=()):
         self.top, self.build, self.tier, self.wanted = top, build, tier, wanted
@@ -79,30 +80,31 @@ class Table:
                              f" nor {' nor '.join(USES)}")
 
     def is_of_tier(self, tier):
-        """A run of a tier has the lower tiers too, but for `all`, which is what `check` leaves out."""
+        """A run of a tier includes the lower tiers, except for `all`, which has only what `check`
+        leaves out."""
         wanted, given = TIERS.index(self.tier), TIERS.index(tier)
         return given == wanted if self.tier == "all" else given <= wanted
 
-    def is_wanted(self, name):
+    def is_selected(self, name):
         return not self.wanted or any(word in name for word in self.wanted)
 
     def parts(self):
-        """Names of the parts that may have suites of this run, in the table's order."""
+        """Returns the names of the parts that may have suites in this run, in the table's order."""
         rows = [row for row in self.rows
                 if self.is_of_tier(row.tier) or (row.is_meson() and self.tier == "all")]
         return list(dict.fromkeys(row.part for row in rows))
 
     def suites(self, part, report):
-        """Returns the suites of a part; builds first what has to be built, and reports on that."""
+        """Returns the suites of a part. Builds first what they need, and reports on that."""
         found = []
         for row in self.rows:
             if row.part == part:
                 found += self.of_meson(row, report) if row.is_meson() else self.of_row(row, report)
         for suite in found:
-            self.give_uses(suite)
+            self.assign_resources(suite)
         return found
 
-    def give_uses(self, suite):
+    def assign_resources(self, suite):
         for kind, resource, patterns in self.uses:
             if any(fnmatch.fnmatchcase(suite.name, pattern) for pattern in patterns):
                 (suite.alone if kind == "alone" else suite.shares).add(resource)
@@ -120,10 +122,11 @@ class Table:
             report.add(row.part, None, [Test("FAIL", why=f"there is no {' '.join(row.patterns())}")])
         for path in paths:
             name = f"{row.part}/{os.path.basename(path).split('.')[0]}"
-            if self.is_wanted(name):
+            if self.is_selected(name):
                 suite = Suite(name, [os.path.join(self.top, path), *row.options()],
                               {**sanitizers(self.top), **env}, self.top)
-                # Scripts use fixed names below the build directory: none runs beside itself.
+                # Scripts use fixed names below the build directory, so that none runs in parallel
+                # with itself.
                 suite.alone.add(name)
                 yield suite
 
@@ -140,13 +143,13 @@ class Table:
             step = "build"
             ended = run(["ninja", "-C", directory, "-j", str(os.cpu_count() or 1)], cwd=self.top)
         if ended.status != 0:
-            report.add(f"{row.part}/{step}", ended, [Test("FAIL", why=ended.why(), said=ended.lines)])
+            report.add(f"{row.part}/{step}", ended, [Test("FAIL", why=ended.why(), output=ended.lines)])
             return
         report.add(f"{row.part}/build", ended, [Test("pass")])
         listed = run(["meson", "introspect", "--tests", directory], cwd=self.top)
         for test in json.loads("\n".join(listed.lines)):
             name, tier = f"{row.part}/{test['name']}", self.meson_tier(row, test)
-            if self.is_of_tier(tier) and self.is_wanted(name):
+            if self.is_of_tier(tier) and self.is_selected(name):
                 yield Suite(name, test["cmd"],
                             {**sanitizers(self.top), **test["env"],
                              "BUILD": os.path.join(self.top, directory)},
@@ -160,8 +163,8 @@ class Table:
         return max(tiers, key=TIERS.index)
 
     def configure(self, directory, row):
-        """Makes a build directory, or makes it again if it was made with other options. Returns None
-        where there is nothing to do."""
+        """Configures a build directory, again if its options have changed. Returns None if there is
+        nothing to do."""
         options = [word for word in row.words[2:] if word.startswith("-")]
         env = {name: value for name, value in row.variables().items()}
         where = os.path.join(self.top, directory)

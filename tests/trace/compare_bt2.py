@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""compare_bt2.py RINGSIDE DIR...: does babeltrace2 read the same out of a trace as we do?
+"""compare_bt2.py RINGSIDE DIR...: compares babeltrace2 and ringside on each trace.
 
 Reads each trace directory with babeltrace2's own decoder and with `RINGSIDE print --json`, and
-compares event by event, stream by stream: how many, in which order, names, every field, the clock
-in cycles. Then our times in nanoseconds with exact arithmetic, and babeltrace2's losses with ours.
+compares event by event, stream by stream: number, order, names, every field, the clock in cycles.
+Then it compares Ringside's times in nanoseconds with exact arithmetic, and the losses of both.
 
-Only CTF has the `X_length` that stands before a text X. A name or an enumeration is a label in
-both, or where there is none a number. A label or a text that is no UTF-8 is compared after what JSON
-demands: each bad byte is a '?'. babeltrace2 ends a text at a NUL.
+Only CTF has the `X_length` before a text X. A name or an enumeration is a label in both, or a
+number if it has no label. A label or a text that is not UTF-8 is compared as JSON requires: each
+invalid byte is a '?'. babeltrace2 ends a text at a NUL.
 
-Exit status: 0 they agree, 1 they don't (or one can't read it), 2 wrong usage, 77 there is no
-babeltrace2 for Python here. print may exit 3: a trace that was repaired may still have its losses told.
+Exit status: 0 they agree, 1 they differ (or one cannot read it), 2 usage error, 77 no babeltrace2
+for Python here. print may exit with 3, because a repaired trace may still report losses.
 """
 import json
 import os
@@ -31,7 +31,7 @@ UNNAMED = re.compile("0x[0-9a-f]+|#?-?[0-9]+")
 try:
     import bt2
 except ImportError:
-    # Debian's package belongs to Debian's interpreter.
+    # Debian's package only works with Debian's interpreter.
     if os.path.realpath(sys.executable) != os.path.realpath(DEBIANS) and os.path.exists(DEBIANS):
         os.execv(DEBIANS, [DEBIANS, *sys.argv])
     print("there is no babeltrace2 for Python (Debian: python3-bt2)")
@@ -39,11 +39,11 @@ except ImportError:
 
 
 class Differ(Exception):
-    """What the two do not agree on."""
+    """A difference between the two."""
 
 
 def mended(data):
-    """Bytes as our JSON has them: what is no UTF-8 becomes '?', byte by byte."""
+    """Converts bytes as our JSON does: each byte that is not UTF-8 becomes '?'."""
     out, at = "", 0
     while at < len(data):
         for length in (1, 2, 3, 4):
@@ -60,7 +60,7 @@ def mended(data):
 
 
 def raw(text):
-    """The bytes that babeltrace2's bindings made a str of."""
+    """Returns the bytes from which babeltrace2's bindings made a str."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -68,11 +68,11 @@ def raw(text):
 
 
 class Description:
-    """ringside/describe, as far as it is needed to tell streams apart."""
+    """Reads ringside/describe, as far as needed to distinguish streams."""
 
     def __init__(self, directory):
         self.clocks, self.classes, self.streams = {}, {}, {}
-        self.owners, self.joins = {}, {}  # by stream: its later owners' lines; by identity
+        self.owners, self.joins = {}, {}  # by stream: the lines of its later owners; by identity
         self.threads = {}  # by provider and tid: (from, number of the line, vm, vcpu)
         with open(os.path.join(directory, "ringside", "describe"), encoding="utf-8") as file:
             for line in file:
@@ -96,7 +96,8 @@ class Description:
         return self.clocks[self.classes[self.streams[stream]["class"]]["clock"]]
 
     def identity(self, stream, owner=None):
-        """The part that a line of print --json has; or that of an owner of the stream."""
+        """Returns the part of an identity that a line of print --json, or an owner of the stream,
+        has."""
         s = {**self.streams[stream], **(owner or {})}
         provider = self.classes[s["class"]]["provider"]
         if provider in self.threads:
@@ -104,7 +105,8 @@ class Description:
         return (provider, s["vm"], *(None if s[key] < 0 else s[key] for key in ("vcpu", "tid")))
 
     def joined(self, identity):
-        """One identity for all that share a stream, as babeltrace2 does not tell them apart."""
+        """Returns one identity for all that share a stream, because babeltrace2 does not
+        distinguish them."""
         while self.joins.get(identity, identity) != identity:
             identity = self.joins[identity]
         return identity
@@ -116,8 +118,8 @@ class Description:
                 self.joins[one] = other
 
     def line_identity(self, line, tsc):
-        """The same of a line of print --json. Where a stream holds many threads' events, each line must
-        have its own thread's VM and vCPU."""
+        """Returns the same for a line of print --json. If a stream holds events of several threads,
+        each line must have its own thread's VM and vCPU."""
         provider = line["probe"].split(":")[0]
         if provider not in self.threads:
             return (provider, line["vm"], line["vcpu"], line["tid"])
@@ -128,12 +130,12 @@ class Description:
         idle = tid == 0 and line["tid"] == 0  # a CPU's idle thread has no line
         if (line["vm"], line["vcpu"], None if idle else line["tid"]) != (
                 vm, None if vcpu < 0 else vcpu, tid or None):
-            raise Differ(f"{line}: by the description it is {vm}'s vCPU {vcpu}")
+            raise Differ(f"{line}: the description has {vm}'s vCPU {vcpu}")
         return (provider, "cpu", line["cpu"])
 
 
 class Event:
-    """One event of either reader."""
+    """One event from either reader."""
 
     def __init__(self, tsc, probe, args, **more):
         self.tsc, self.probe, self.args = tsc, probe, args
@@ -144,7 +146,7 @@ class Event:
 
 
 def ours(ringside, directory, description):
-    """By identity: the events, in order; and the time in ns of each."""
+    """Returns by identity the events, in order, and the time in ns of each."""
     runs = []
     for options in ((), ("--tsc",)):
         done = subprocess.run([ringside, "print", "--json", "--quiet", *options, directory],
@@ -167,7 +169,7 @@ def ours(ringside, directory, description):
 
 
 def theirs(directory):
-    """By stream: the events, in order; and how many babeltrace2 says were discarded."""
+    """Returns by stream the events, in order, and babeltrace2's number of discarded events."""
     found, discarded = {}, {}
     for message in bt2.TraceCollectionMessageIterator(directory):
         if isinstance(message, bt2._EventMessageConst):
@@ -193,7 +195,7 @@ def labels_of(field):
 
 
 def fields_of(event):
-    """Name to the labels it may have, or its text, its number, or a stack's numbers."""
+    """Maps a name to its possible labels, or its text, its number, or a stack's numbers."""
     payload, out = event.payload_field or {}, {}
     for name, field in payload.items():
         base = name.removesuffix("_length")
@@ -222,7 +224,7 @@ def same_value(our, their):
         return isinstance(our, list) and their == tuple(int(element, 0) for element in our)
     if isinstance(their, list):
         return our in their
-    if isinstance(our, str):  # in hex, or of an enumeration or a name that has no text for it
+    if isinstance(our, str):  # in hex, or of an enumeration or a name without a text for it
         return UNNAMED.fullmatch(our) is not None and int(our.lstrip("#"), 0) == their
     return not isinstance(our, bool) and our == their
 
@@ -235,16 +237,17 @@ def same_event(our, their):
 
 
 def check_times(event, clock, wall):
-    """Ours exactly, but for the one ns that a rounded factor may cost; theirs in double."""
+    """Compares our times exactly, except for one ns of a rounded factor; babeltrace2's as
+    doubles."""
     cycles = event.tsc - clock["offset"] - clock["origin"]
     exact = Fraction(cycles * 10**9, clock["freq_hz"])
     if not exact - 2 < event.more["ns"] <= exact + 1:
         raise Differ(f"{event}: {event.more['ns']} ns, exactly {float(exact)}")
-    if not clock["wall_ns"]:  # no time of day is known: times count from the counter's zero
+    if not clock["wall_ns"]:  # the time of day is unknown: times count from the counter's zero
         exact = Fraction(event.tsc * 10**9, clock["freq_hz"])
     if abs(clock["wall_ns"] + exact - wall) > DOUBLE_NS:
-        raise Differ(f"{event}: babeltrace2 puts it at {wall} ns of Unix time,"
-                     f" we at {clock['wall_ns'] + float(exact)}")
+        raise Differ(f"{event}: babeltrace2 has {wall} ns of Unix time,"
+                     f" ringside {clock['wall_ns'] + float(exact)}")
 
 
 def compare_lists(where, our, their, clock):
@@ -264,12 +267,12 @@ def order_key(event):
     return (event.tsc, event.probe)
 
 
-def compare_losses(where, events, said):
-    """babeltrace2 learns of a loss by the difference of two packets' counts; ours begin with 0."""
-    told = sum(event.args["count"] for event in events
+def compare_losses(where, events, output):
+    """babeltrace2 computes losses from the difference of two packets' counts; ours begin with 0."""
+    counted = sum(event.args["count"] for event in events
                if event.probe.endswith(":trace::records-lost"))
-    if said != told and (said > told or not OLDER):
-        raise Differ(f"{where}: babeltrace2 says {said} were discarded, our records {told}")
+    if output != counted and (output > counted or not OLDER):
+        raise Differ(f"{where}: babeltrace2 reports {output} discarded, our records {counted}")
 
 
 def compare(ringside, directory):
@@ -286,7 +289,7 @@ def compare(ringside, directory):
     for identity, streams in by_identity.items():
         our = mine.get(identity, [])
         their = [event for stream in streams for event in other[stream]]
-        if len(streams) > 1:  # print does not tell them apart, but each was checked for order
+        if len(streams) > 1:  # print does not distinguish these, but the order of each was checked
             our, their = sorted(our, key=order_key), sorted(their, key=order_key)
         where = f"stream {', '.join(map(str, streams))}"
         compare_lists(where, our, their, description.clock(streams[0]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program whose allocations and calls are recorded: hooks.test links it with --wrap and
- * -finstrument-functions, records it, and knows the numbers. argv: the trace's directory.
+ * A program whose allocations and calls are recorded. hooks.test links it with --wrap and
+ * -finstrument-functions, records it, and has the expected numbers. argv: the trace's directory.
  */
 #include <pthread.h>
 #include <search.h>
@@ -37,7 +37,7 @@ static void *thread(void *arg)
 	return arg;
 }
 
-/* The C library calls it. */
+/* The C library calls this function. */
 static int compare(const void *a, const void *b)
 {
 	free(allocate(2029));
@@ -72,7 +72,7 @@ uint64_t fibonacci(uint64_t n)
 	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
-/* hooks_cxx.cc; 0 if all was as it must be. Weak: the program without it is C's alone. */
+/* hooks_cxx.cc; returns 0 on success. Weak, because the program without it is only C. */
 int hooks_cxx(void) __attribute__((weak));
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The C++ part of the program that hooks.test records: each form of operator new, by a size of its
-// own, and the C++ library's containers.
+// The C++ part of the program that hooks.test records: each form of operator new, with a distinct
+// size, and the C++ library's containers.
 #include <cstdint>
 #include <cstdio>
 #include <new>
@@ -21,7 +21,7 @@ void handler()
 		std::set_new_handler(nullptr);
 }
 
-// What the compiler may not leave out.
+// Keeps the compiler from removing the allocation.
 template <typename T> T *volatile_pointer(T *p)
 {
 	T *volatile kept = p;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * make_trace KIND DIR: writes a trace directory with stamps and contents that are always the same,
- * through the store's writer, for tests of what reads it. Kinds:
+ * make_trace KIND DIR: writes a trace directory with constant stamps and contents, through the
+ * store's writer, for tests of readers. Kinds:
  *
- *	all	every sort of record, field and stream that there is
+ *	all	every kind of record, field and stream
  *	long	many packets: 20 011 events of two streams
  *	empty	streams without a record
- *	names	names, classes and texts that other readers may stumble over
- *	threads	streams of CPUs, with the events of many threads, on a clock of its own
- *	kvm	20 ms of three vCPUs of two VMs: what a recording of KVM's events has
- *	kvm-lost the same, with a loss in its middle
- *	kvm-user returns to the VMM alone, as where kvm_exit never fires
+ *	names	names, classes and texts that are difficult for other readers
+ *	threads	streams of CPUs, with the events of many threads, on a separate clock
+ *	kvm	20 ms of three vCPUs of two VMs, as in a recording of KVM's events
+ *	kvm-lost the same, with a loss in the middle
+ *	kvm-user only returns to the VMM, as on hosts where kvm_exit never fires
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +21,10 @@
 #include <ringside/vmm.h>
 
 #define ORIGIN	UINT64_C(5000000000)
-#define FREQ	UINT64_C(2000000000) /* two cycles a ns */
+#define FREQ	UINT64_C(2000000000) /* two cycles per ns */
 #define USER(n) RS_ID(RS_IDS_USER, n)
 #define VM	"vm \"one\""
-/* Guest 0 was started 500 ns after the trace, with a counter of its own; guest 1 is ahead. */
+/* Guest 0 started 500 ns after the trace, with its own counter; guest 1's counter is ahead. */
 #define YOUNG (-(int64_t)ORIGIN - 1000)
 #define AHEAD 7777
 
@@ -36,7 +36,10 @@ static void need(struct rs_error *err)
 	exit(1);
 }
 
-/* ---- a trace in the making ---------------------------------------------------------------- */
+/*
+ * ---- a trace that is being written
+ * ----------------------------------------------------------------
+ */
 
 struct making {
 	struct rs_clock clock;
@@ -74,7 +77,7 @@ static struct producer producer_new(struct making *m, const char *provider)
 	return p;
 }
 
-/* The same producer's streams on another clock. */
+/* The streams of the same producer on another clock. */
 static uint32_t class_on(struct making *m, const struct producer *p, const char *clock_name,
 			 int64_t offset)
 {
@@ -160,7 +163,7 @@ static void lost(struct rs_store_stream *stream, uint64_t tsc, uint64_t count, u
 	record(stream, tsc, RS_ID_LOST, &payload, offsetof(struct rs_lost, reserved));
 }
 
-/* Host stamp of a time in ns from the trace's start. */
+/* Returns the host stamp of a time in ns from the trace's start. */
 static uint64_t at(int64_t ns)
 {
 	return ORIGIN + (uint64_t)ns * 2;
@@ -173,7 +176,7 @@ static void making_end(struct making *m)
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
-/* Fields of every type, at both ends of what they hold. */
+/* Fields of every type, at both limits of their range. */
 static void all_types(struct rs_store_stream *stream, int64_t ns)
 {
 	struct {
@@ -247,7 +250,7 @@ static void all_vmm(struct rs_store_stream *thread, struct rs_store_stream *vcpu
 	record(thread, at(1500000000), RS_EVENT_vm_destroy, NULL, 0);
 }
 
-/* A guest's stamps: its counter at a time in ns from the trace's start. */
+/* Returns a guest's stamp: its counter at a time in ns from the trace's start. */
 static void all_guest(struct rs_store_stream *young, struct rs_store_stream *ahead)
 {
 	uint64_t y = at(600) + (uint64_t)YOUNG, a = at(700) + AHEAD;
@@ -264,7 +267,7 @@ static void all_guest(struct rs_store_stream *young, struct rs_store_stream *ahe
 	/* an end whose beginning was lost, a beginning without an end, an unknown name */
 	span(ahead, a, false, 1, 0, 0);
 	span(ahead, a + 100, true, 99, 0, UINT64_MAX);
-	/* deeper than a tree keeps account of; those between were lost */
+	/* deeper than the tree's limit; events between were lost */
 	for (uint32_t depth = 62; depth < 67; depth++)
 		span(ahead, a + 100 + depth, true, 2, depth, 0);
 	for (uint32_t depth = 66; depth > 61; depth--)
@@ -415,7 +418,7 @@ static void make_names(const char *directory)
 	rs_schema_destroy(app.schema);
 }
 
-/* CLOCK_MONOTONIC ran before the trace began, and its ns are not the TSC's cycles. */
+/* CLOCK_MONOTONIC started before the trace began, and its ns are not the TSC's cycles. */
 #define UP_NS UINT64_C(86400123456789)
 
 static void on(struct rs_store_stream *stream, uint64_t ns, uint32_t tid, uint64_t n)
@@ -465,7 +468,7 @@ static void make_threads(const char *directory)
 	for (int i = 0; i < 4; i++)
 		thread(&m, kernel.class_index,
 		       (struct rs_thread){ 1000 + i, 990 + i / 2, i / 2 ? "two" : VM, i % 2, 0 });
-	/* a tid that comes again, and a thread of no known VM */
+	/* a reused tid, and a thread of no known VM */
 	thread(&m, kernel.class_index,
 	       (struct rs_thread){ 1000, 1000, "again", 5, UP_NS + 700000 });
 	thread(&m, kernel.class_index, (struct rs_thread){ 2000, 0, NULL, -1, 0 });
@@ -491,10 +494,10 @@ struct kvm_vcpu {
 	uint32_t pid, tid;
 	int32_t vcpu;
 	const char *vm;
-	struct rs_store_stream *stream; /* of the CPU that it stays on */
+	struct rs_store_stream *stream; /* of the CPU on which it stays */
 };
 
-/* The session's line of a thread, with what the scheduler says then. */
+/* The session's record of a thread, with the scheduler's figures at that time. */
 static void kvm_line(const struct kvm_vcpu *v, uint64_t ns, uint64_t run, uint64_t wait)
 {
 	const struct rs_kvm_on_kvm_thread line = { v->tid, v->pid, v->vcpu, 1, 0, run, wait };
@@ -503,7 +506,7 @@ static void kvm_line(const struct kvm_vcpu *v, uint64_t ns, uint64_t run, uint64
 	     strlen(v->vm));
 }
 
-/* A byte to COM1, which the VMM takes user_us for. */
+/* A byte to COM1, for which the VMM needs user_us. */
 static void kvm_com1(const struct kvm_vcpu *v, uint64_t ns, uint64_t user_us)
 {
 	kvm_put(v->stream, ns, kvm_vmx_exit, v->tid, 30, 0, 0x1000);
@@ -512,7 +515,7 @@ static void kvm_com1(const struct kvm_vcpu *v, uint64_t ns, uint64_t user_us)
 	kvm_put(v->stream, ns + (4 + user_us) * KVM_US, kvm_entry, v->tid, (uint32_t)v->vcpu);
 }
 
-/* 3 us of the kernel's, 20 of polling, 500 of sleep, 7 of waiting for the CPU. */
+/* 3 us in the kernel, 20 of polling, 500 of sleep, 7 of waiting for the CPU. */
 static void kvm_halt(const struct kvm_vcpu *v, uint64_t ns)
 {
 	kvm_put(v->stream, ns, kvm_vmx_exit, v->tid, 12, 0, 0x2000);
@@ -545,7 +548,7 @@ static void kvm_web1(const struct kvm_vcpu *v)
 		kvm_put(v->stream, ns + KVM_US, kvm_page_fault, v->tid, 0, 6, 0x4000, 0x123000);
 		kvm_put(v->stream, ns + 30 * KVM_US, kvm_entry, v->tid, 1);
 	}
-	/* no table knows it, and the trace ends before its entry */
+	/* an unknown reason, and the trace ends before its entry */
 	kvm_put(v->stream, 19000 * KVM_US, kvm_vmx_exit, v->tid, 86, 0, 0x5000);
 }
 
@@ -585,7 +588,7 @@ static void kvm_make(const char *directory, void (*fill)(struct kvm_vcpu vcpus[3
 	for (int i = 0; i < 3; i++)
 		kvm_line(&vcpus[i], 0, 5000 * KVM_US, 10 * KVM_US);
 	fill(vcpus);
-	/* they ran all the time but for the first one's two halts */
+	/* they ran all the time except for the first one's two halts */
 	kvm_line(&vcpus[0], KVM_END, 5000 * KVM_US + KVM_END - 2 * 507 * KVM_US, 24 * KVM_US);
 	kvm_line(&vcpus[1], KVM_END, 5000 * KVM_US + KVM_END, 10 * KVM_US);
 	kvm_line(&vcpus[2], KVM_END, 5000 * KVM_US + KVM_END, 10 * KVM_US);

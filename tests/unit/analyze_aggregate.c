@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Aggregates, against rows that are written down, or counted in an array beside. */
+/* Aggregates, compared with rows that are written here or counted in an array. */
 #include "event_kit.h"
 
 #include "analyze/aggregate.h"
 
-/* ---- events to be counted ------------------------------------------------------------------- */
+/* ---- events to count ------------------------------------------------------------------------ */
 
 static const struct rs_enum doors[] = { { "front", 1 }, { "back", 70000 }, { NULL, 0 } };
 
@@ -68,7 +68,7 @@ static void aggregate_of(struct counted *c, char *spec)
 		a->keys[a->n_keys++] = key;
 }
 
-/* Streams: VM a's vCPUs 0 and 1, a thread of tid 77, one of which nothing is known. */
+/* Streams: VM a's vCPUs 0 and 1, a thread of tid 77, and one without a context. */
 static void counted_init(struct counted *c, char *const *specs, size_t n)
 {
 	*c = (struct counted){ .schema = schema_new() };
@@ -200,8 +200,8 @@ TEST(arguments_as_print_shows_them)
 	counted_free(&c);
 }
 
-/* A number that stands for no name is not the name that looks like it. */
-TEST(a_missing_name_is_not_a_name_of_digits)
+/* A number without a name is distinct from a name with the same digits. */
+TEST(a_number_without_a_name_is_not_a_name_of_digits)
 {
 	struct counted c;
 
@@ -214,8 +214,8 @@ TEST(a_missing_name_is_not_a_name_of_digits)
 	counted_free(&c);
 }
 
-/* Names that differ only late stay apart, and are not cut within a character. */
-TEST(long_names_stay_apart)
+/* Names that differ only near their ends stay distinct, and are not cut within a character. */
+TEST(long_names_stay_distinct)
 {
 	static char first[3001], second[3001];
 	struct counted c;
@@ -236,7 +236,7 @@ TEST(long_names_stay_apart)
 }
 
 /* Streams of two schemas: the same name under two ids is one row, two names under one id two. */
-TEST(names_of_two_schemas_meet_by_their_text)
+TEST(names_of_two_schemas_are_compared_as_text)
 {
 	struct rs_schema *other = schema_new();
 	struct counted c;
@@ -258,7 +258,7 @@ TEST(names_of_two_schemas_meet_by_their_text)
 	rs_schema_destroy(other);
 }
 
-TEST(several_keys_at_once)
+TEST(several_keys)
 {
 	struct counted c;
 
@@ -271,12 +271,12 @@ TEST(several_keys_at_once)
 	ROWS(&c, 0, { KEYS("0", "front", "app:c::numbers"), .count = 3 },
 	     { KEYS("1", "front", "app:c::numbers"), .count = 2 },
 	     { KEYS("1", "back", "app:c::numbers"), .count = 1 });
-	ROWS(&c, 1, { .count = 7 }); /* no keys: all in one */
+	ROWS(&c, 1, { .count = 7 }); /* no keys: one row for all */
 	counted_free(&c);
 }
 
-/* An argument comes before a context of the same name; a text is no key. */
-TEST(an_argument_that_is_called_cpu)
+/* An argument precedes a context of the same name; a text cannot be a key. */
+TEST(an_argument_named_cpu)
 {
 	struct {
 		uint32_t cpu;
@@ -297,7 +297,7 @@ TEST(an_argument_that_is_called_cpu)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-TEST(sum_least_and_greatest)
+TEST(sum_minimum_and_maximum)
 {
 	static const int16_t values[] = { 5, -32768, 7, 32767, 0 };
 	struct counted c;
@@ -357,7 +357,7 @@ TEST(many_distinct_keys)
 			break;
 		if (!i)
 			continue;
-		/* Most counted first, then by keys: so each comes once. */
+		/* Sorted by count, then by keys, so that the order is unique. */
 		if (!CHECK(c.rows[i - 1].count > c.rows[i].count ||
 			   (c.rows[i - 1].count == c.rows[i].count &&
 			    strcmp(c.rows[i - 1].keys[0], c.rows[i].keys[0]) < 0)))
@@ -366,8 +366,9 @@ TEST(many_distinct_keys)
 	counted_free(&c);
 }
 
-/* Above the limit rows are refused, and what they would have counted is reported; rows that are
- * there count on. */
+/*
+ * Above the limit rows are refused, and their counts are reported; existing rows continue to count.
+ */
 TEST(rows_above_the_limit_are_refused_and_counted)
 {
 	struct counted c;
@@ -386,7 +387,7 @@ TEST(rows_above_the_limit_are_refused_and_counted)
 	counted_free(&c);
 }
 
-TEST(as_many_aggregates_as_there_may_be)
+TEST(the_maximum_number_of_aggregates)
 {
 	static char specs[32][8];
 	struct counted c;
@@ -410,7 +411,7 @@ TEST(as_many_aggregates_as_there_may_be)
 	rs_aggregate_sink_destroy(NULL);
 }
 
-TEST(nothing_counted)
+TEST(no_events)
 {
 	struct counted c;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the analysis of memory makes of allocations, frees and their stacks. */
+/* The analysis of memory: allocations, frees and their stacks. */
 #include "../test.h"
 
 #include "analyze/heap.h"
@@ -7,7 +7,7 @@
 
 #define STACK_MAX 8
 
-/* One producer, whose events go into a heap sink. */
+/* A producer, whose events go into a heap sink. */
 struct kit {
 	struct rs_schema *schema;
 	struct rs_stream stream;
@@ -117,7 +117,7 @@ TEST(live_peak_and_leaks_are_exact)
 	kit_deinit(&k);
 }
 
-TEST(double_and_unknown_frees_are_counted_apart)
+TEST(double_and_unknown_frees_are_counted_separately)
 {
 	struct rs_heap heap;
 	struct kit k;
@@ -158,7 +158,7 @@ TEST(a_realloc_moves_its_bytes_to_its_own_site)
 	kit_deinit(&k);
 }
 
-TEST(samples_stand_for_what_they_were_drawn_from)
+TEST(samples_are_scaled_by_their_weight)
 {
 	const struct rs_memory_sampling sampling = { .interval = 1000 };
 	struct rs_heap heap;
@@ -167,7 +167,7 @@ TEST(samples_stand_for_what_they_were_drawn_from)
 	kit_init(&k);
 	put(&k, RS_ID_MEMORY_SAMPLING, &sampling, sizeof(sampling), NULL, 0);
 	allocate(&k, 0xa0, 1000, 0x100);   /* 1 / (1 - 1/e) = 1.582 */
-	allocate(&k, 0xb0, 100000, 0x200); /* sampled for certain */
+	allocate(&k, 0xb0, 100000, 0x200); /* certain to be sampled */
 	rs_heap_collect(k.sink, &heap);
 	CHECK_EQ_U64(heap.interval_bytes, 1000);
 	CHECK_EQ_U64(site_of(&heap, 0x100)->live.bytes, 1582);
@@ -179,7 +179,7 @@ TEST(samples_stand_for_what_they_were_drawn_from)
 	kit_deinit(&k);
 }
 
-TEST(producers_have_addresses_of_their_own)
+TEST(producers_have_separate_addresses)
 {
 	struct rs_heap heap;
 	struct kit a, b;
@@ -200,8 +200,8 @@ TEST(producers_have_addresses_of_their_own)
 	kit_deinit(&a);
 }
 
-/* The bytes over time are right however often the intervals were joined. */
-TEST(moments_cover_the_whole_time)
+/* The bytes over time are right, however often intervals were merged. */
+TEST(intervals_cover_the_whole_time)
 {
 	uint64_t allocations = 0, most = 0;
 	struct rs_heap heap;
@@ -226,8 +226,8 @@ TEST(moments_cover_the_whole_time)
 	kit_deinit(&k);
 }
 
-/* A trace describes its own events: one with our id and other fields is not one of ours. */
-TEST(events_of_another_layout_are_left_alone)
+/* A trace describes its own events: one with our id and other fields is a different event. */
+TEST(events_with_another_layout_are_ignored)
 {
 	struct rs_schema *schema;
 	struct rs_stream stream;

@@ -84,7 +84,7 @@ static const struct rs_span_row *row_of(const struct kit *k, const char *name)
 	return NULL;
 }
 
-TEST(self_is_without_the_spans_within)
+TEST(self_time_excludes_inner_spans)
 {
 	struct kit k;
 
@@ -157,7 +157,7 @@ TEST(missing_ends_and_begins_are_counted)
 	span(&k, 10, true, 2, 1); /* no end */
 	span(&k, 20, false, 1, 0);
 	span(&k, 30, false, 3, 0); /* no begin */
-	span(&k, 40, true, 1, 2);  /* two around it are missing */
+	span(&k, 40, true, 1, 2);  /* two spans around it are missing */
 	span(&k, 50, false, 1, 2);
 	span(&k, 60, true, 1, RS_SPANS_DEPTH_MAX);
 	span(&k, 70, false, 1, RS_SPANS_DEPTH_MAX);
@@ -171,7 +171,7 @@ TEST(missing_ends_and_begins_are_counted)
 	kit_deinit(&k);
 }
 
-TEST(a_loss_makes_open_spans_doubtful)
+TEST(a_loss_makes_open_spans_uncertain)
 {
 	const struct rs_lost lost = { .count = 5 };
 	struct kit k;
@@ -198,7 +198,7 @@ static uint32_t resolve(void *ctx, const struct rs_schema *schema, const uint64_
 	return 1;
 }
 
-/* Functions of -finstrument-functions are spans by their address, which the profile names. */
+/* Functions of -finstrument-functions are spans with an address, which the profile names. */
 TEST(functions_and_their_call_tree)
 {
 	const struct rs_profile_resolver resolver = { NULL, resolve };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Durations: how they read, and what is taken for one. */
+/* Durations: how they are printed, and which texts are accepted. */
 #include "../test.h"
 
 #include "base/duration.h"
 
-TEST(a_duration_reads)
+TEST(a_duration_is_printed)
 {
 	static const struct {
 		uint64_t ns;
@@ -30,7 +30,7 @@ TEST(a_duration_reads)
 	CHECK(strlen(rs_duration_text(UINT64_MAX, text)) < RS_DURATION_TEXT_MAX);
 }
 
-TEST(a_bound_reads)
+TEST(a_bound_is_printed)
 {
 	static const struct {
 		uint64_t ns;
@@ -51,7 +51,7 @@ TEST(a_bound_reads)
 	CHECK(strlen(rs_duration_exact(UINT64_MAX, text)) < RS_DURATION_TEXT_MAX);
 }
 
-TEST(a_duration_is_read)
+TEST(a_duration_is_parsed)
 {
 	static const struct {
 		const char *text;
@@ -78,7 +78,7 @@ TEST(a_duration_is_read)
 	}
 }
 
-TEST(what_is_no_duration_is_said)
+TEST(an_invalid_duration_is_refused)
 {
 	static const char *const cases[] = { "",    "ms",  "-1ms",  "+1s",  " 1s",    "1 s", "1x",
 					     "inf", "nan", "0x10s", "1mss", "1e300s", "1,5s" };
@@ -93,7 +93,7 @@ TEST(what_is_no_duration_is_said)
 	CHECK_EQ_U64(ns, 7);
 }
 
-TEST(a_frequency_is_read)
+TEST(a_frequency_is_parsed)
 {
 	static const struct {
 		const char *text;
@@ -112,7 +112,7 @@ TEST(a_frequency_is_read)
 	}
 }
 
-TEST(what_is_no_frequency_is_said)
+TEST(an_invalid_frequency_is_refused)
 {
 	static const char *const cases[] = { "",      "GHz",   "999999", "0.9MHz", "1001GHz",
 					     "-2GHz", "2 GHz", "2GHzz",	 "2THz",   "0x9abcdef0",

@@ -4,8 +4,8 @@
 
 #include "base/hist.h"
 
-/* The picture in hist.h, literally. */
-TEST(buckets_are_where_the_header_says)
+/* Compares with the diagram in hist.h. */
+TEST(buckets_match_the_header)
 {
 	static const struct {
 		uint64_t value;
@@ -29,7 +29,7 @@ TEST(buckets_are_where_the_header_says)
 		{ 1000, 63 },
 		{ 1024, 64 },
 		{ UINT64_C(1) << 41, 312 },
-		{ UINT64_C(0x3ffffffffff), 319 }, /* the last with a bucket of its own */
+		{ UINT64_C(0x3ffffffffff), 319 }, /* the last value with a separate bucket */
 		{ UINT64_C(1) << 42, 319 },
 		{ UINT64_MAX, 319 },
 	};
@@ -47,7 +47,7 @@ TEST(a_bound_is_the_first_value_of_its_bucket)
 		CHECK_EQ_U64(rs_hist_bucket(low), i);
 		if (i)
 			CHECK_EQ_U64(rs_hist_bucket(low - 1), i - 1);
-		/* an eighth of its value wide at most */
+		/* at most an eighth of its value wide */
 		if (low)
 			CHECK(rs_hist_bound(i + 1) - low <= (low < 8 ? 1 : low / 8));
 	}
@@ -72,7 +72,7 @@ TEST(percentiles)
 	CHECK_EQ_U64(rs_hist_percentile(&h, 500, 0, 0), 0);
 	CHECK_EQ_U64(rs_hist_percentile(&h, 500, 3, 9), 0);
 
-	/* 1, 2, 3, 4, 5: each in a bucket of its own, so they are exact */
+	/* 1, 2, 3, 4, 5: each in a separate bucket, so they are exact */
 	for (uint32_t v = 1; v <= 5; v++)
 		h.count[rs_hist_bucket(v)]++;
 	CHECK_EQ_U64(rs_hist_percentile(&h, 0, 0, 0), 1);
@@ -83,21 +83,23 @@ TEST(percentiles)
 	CHECK_EQ_U64(rs_hist_percentile(&h, 5000, 0, 0), 5);
 	CHECK_EQ_U64(rs_hist_total(&h), 5);
 
-	/* 97 values of 1024..1151 (bucket 64), 3 of 1 << 20: p97 is the bucket's last value, p98
-	 * the third part of the other's 131071 */
+	/*
+	 * 97 values of 1024..1151 (bucket 64), 3 of 1 << 20: p97 is the bucket's last value, p98 a
+	 * third of the way through the other's 131071 values
+	 */
 	memset(&h, 0, sizeof(h));
 	h.count[64] = 97;
 	h.count[rs_hist_bucket(1 << 20)] = 3;
 	CHECK_EQ_U64(rs_hist_percentile(&h, 970, 0, 0), 1151);
 	CHECK_EQ_U64(rs_hist_percentile(&h, 980, 0, 0), (1 << 20) + 131071 / 3);
 	CHECK_EQ_U64(rs_hist_percentile(&h, 1000, 0, 0), (1 << 20) + 131071);
-	/* what is known of the ends, tightens them */
+	/* the known minimum and maximum limit the result */
 	CHECK_EQ_U64(rs_hist_percentile(&h, 1000, 1100, 1 << 20), 1 << 20);
 	CHECK_EQ_U64(rs_hist_percentile(&h, 10, 1100, 1 << 20), 1100);
 }
 
-/* No rank overflows, however much was counted. */
-TEST(percentiles_of_very_many)
+/* No rank overflows, whatever the count. */
+TEST(percentiles_of_large_counts)
 {
 	struct rs_hist h = { 0 };
 
@@ -107,7 +109,7 @@ TEST(percentiles_of_very_many)
 	CHECK(rs_hist_bucket(rs_hist_percentile(&h, 990, 0, 0)) == 20);
 }
 
-TEST(adding_and_taking_away)
+TEST(addition_and_subtraction)
 {
 	struct rs_hist a = { 0 }, b = { 0 };
 
@@ -142,7 +144,7 @@ TEST(powers_of_two)
 	CHECK_EQ_U64(slots[4], 1);
 	CHECK_EQ_U64(slots[10], 1);
 	CHECK_EQ_U64(slots[11], 2);
-	CHECK_EQ_U64(slots[42], 1); /* too large to be told from the others there */
+	CHECK_EQ_U64(slots[42], 1); /* values too large to be distinguished */
 	for (size_t i = 0; i < RS_HIST_LOG2_SLOTS; i++)
 		total += slots[i];
 	CHECK_EQ_U64(total, 13);

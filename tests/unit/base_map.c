@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The hash map beside an array that is searched item by item, and arrays that grow. */
+/* The hash map compared with a linear search in an array; and arrays that grow. */
 #include "../test.h"
 
 #include "base/map.h"
@@ -17,7 +17,7 @@ static bool same_key(const void *item, const void *key)
 	return ((const struct item *)item)->key == *(const uint32_t *)key;
 }
 
-/* Spreads over the whole range, or over eight values, so that most searches pass others' slots. */
+/* Spreads over the whole range, or over eight values, so that most searches probe others' slots. */
 static uint64_t spread(uint32_t key)
 {
 	return rs_hash_pair(key, 0);
@@ -34,7 +34,7 @@ static uint32_t next_random(uint64_t *state)
 	return (uint32_t)(*state >> 33);
 }
 
-/* The map has exactly the items that are in. */
+/* The map has exactly the items that were added and not removed. */
 static void check_content(const struct rs_map *map, struct item *items, uint64_t (*hash)(uint32_t))
 {
 	size_t n = 0, met = 0, at = 0;
@@ -84,12 +84,12 @@ static void adds_and_removes(uint64_t (*hash)(uint32_t))
 	check_content(&map, items, hash);
 }
 
-TEST(a_map_has_what_was_added_and_not_removed)
+TEST(a_map_has_the_items_added_and_not_removed)
 {
 	adds_and_removes(spread);
 }
 
-TEST(items_of_equal_hashes_are_told_apart)
+TEST(items_with_equal_hashes_are_distinguished)
 {
 	adds_and_removes(crowded);
 }
@@ -99,8 +99,10 @@ TEST(a_pair_of_numbers_hashes_to_distinct_low_bits)
 	static uint8_t used[4096];
 	uint32_t buckets = 0;
 
-	/* Domains and vCPUs: small numbers in both halves. Of 4,096 balls at random in 4,096
-	 * buckets some 63 % of the buckets get one. */
+	/*
+	 * Domains and vCPUs: small numbers in both halves. With 4,096 random keys in 4,096 buckets,
+	 * about 63 % of the buckets are used.
+	 */
 	for (uint64_t a = 0; a < 64; a++) {
 		for (uint64_t b = 0; b < 64; b++)
 			used[rs_hash_pair(a, b) & 4095] = 1;
@@ -126,7 +128,7 @@ TEST(an_array_grows_and_keeps_its_items)
 	free(numbers);
 }
 
-TEST(an_array_that_cannot_grow_stays_as_it_is)
+TEST(an_array_that_cannot_grow_is_unchanged)
 {
 	uint8_t *bytes = NULL;
 	size_t room = 0;

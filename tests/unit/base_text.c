@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* base/: arenas, errors, UTF-8 against a decoder of our own here, output against printf. */
+/*
+ * base/: arenas, errors, UTF-8 compared with a decoder in this file, output compared with printf.
+ */
 #include "../test.h"
 
 #include <errno.h>
@@ -39,10 +41,10 @@ TEST(arena_gives_zeroed_aligned_memory_that_does_not_move)
 			REQUIRE(given[i][j] == (char)(i + 1));
 	}
 	rs_arena_deinit(&arena);
-	rs_arena_deinit(&arena); /* an empty one is valid */
+	rs_arena_deinit(&arena); /* an empty allocation is valid */
 }
 
-TEST(arena_text_is_a_copy_with_its_end)
+TEST(arena_text_is_a_terminated_copy)
 {
 	struct rs_arena arena = { 0 };
 	char *text = rs_arena_text(&arena, "abcdef", 3);
@@ -79,7 +81,7 @@ TEST(errors_carry_code_and_causes)
 	err = rs_error_no_memory();
 	CHECK_STR(rs_error_text(err), "out of memory");
 	CHECK_EQ_U64(rs_error_code(err), RS_NO_MEMORY);
-	rs_error_free(err); /* the static one: twice is harmless */
+	rs_error_free(err); /* the static error: freeing it twice is harmless */
 	rs_error_free(err);
 	err = rs_error_wrap(rs_error_no_memory(), "a list");
 	CHECK_STR(rs_error_text(err), "a list: out of memory");
@@ -87,7 +89,7 @@ TEST(errors_carry_code_and_causes)
 	rs_error_free(err);
 }
 
-TEST(errors_of_any_length_are_whole)
+TEST(errors_of_any_length_are_complete)
 {
 	char text[1024];
 
@@ -106,7 +108,7 @@ TEST(errors_of_any_length_are_whole)
 
 /* ---- UTF-8 -------------------------------------------------------------------------------- */
 
-/* RFC 3629, decoded to a code point and checked as one: an independent way to the same answer. */
+/* RFC 3629, decoded to a code point that is then checked: an independent implementation. */
 static size_t reference_len(const unsigned char *c, size_t left)
 {
 	static const struct {
@@ -137,7 +139,7 @@ static size_t reference_len(const unsigned char *c, size_t left)
 	return 0;
 }
 
-TEST(utf8_is_that_of_rfc_3629_without_controls)
+TEST(utf8_follows_rfc_3629_and_excludes_controls)
 {
 	static const unsigned char fourth[] = { 0x00, 0x7f, 0x80, 0xbf, 0xc0, 0xff };
 
@@ -162,7 +164,7 @@ TEST(utf8_is_that_of_rfc_3629_without_controls)
 	}
 }
 
-TEST(utf8_mend_replaces_bytes_and_nothing_else)
+TEST(utf8_mend_replaces_only_invalid_bytes)
 {
 	static const struct {
 		const char *bad, *good;
@@ -185,7 +187,7 @@ TEST(utf8_mend_replaces_bytes_and_nothing_else)
 	}
 }
 
-TEST(counts_have_their_nouns)
+TEST(counts_have_singular_and_plural_nouns)
 {
 	CHECK_STR(RS_COUNT_OF(0, "record"), "0 records");
 	CHECK_STR(RS_COUNT_OF(1, "vCPU thread"), "1 vCPU thread");
@@ -200,7 +202,7 @@ TEST(counts_have_their_nouns)
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-/* An output to a file in memory, and what came out. */
+/* An output to a file in memory, and the written bytes. */
 static bool out_open(struct rs_out *out, int *fd)
 {
 	*fd = memfd_create("out", MFD_CLOEXEC);
@@ -223,8 +225,11 @@ static char *out_close(struct rs_out *out, int fd, size_t *len)
 	return text;
 }
 
-/* Commas stand between values; a string has its controls escaped, and '?' for what is not UTF-8. */
-TEST(json_is_written_as_it_nests)
+/*
+ * Commas separate values; control characters in a string are escaped, and bytes that are not UTF-8
+ * become '?'.
+ */
+TEST(json_is_nested_correctly)
 {
 	static const char bytes[] = "a\nb\0\x7f \"\\ \xc2\x85 \xff\xc3";
 	struct rs_out out;
@@ -346,7 +351,7 @@ TEST(out_numbers_equal_those_of_printf)
 	free(got);
 }
 
-TEST(out_quotes_what_is_not_printable)
+TEST(out_quotes_unprintable_characters)
 {
 	static const char text[] = "a\"b\\c\n\0\x7f\xff gr\xc3\xbc\xc3";
 	struct rs_out out;
@@ -362,8 +367,8 @@ TEST(out_quotes_what_is_not_printable)
 	free(got);
 }
 
-/* Far more than the buffer, in pieces of all sizes: every byte arrives, in order. */
-TEST(out_long_texts_and_many_lines_arrive_whole)
+/* Much more than the buffer, in pieces of all sizes: every byte is written, in order. */
+TEST(out_long_texts_and_many_lines_are_complete)
 {
 	static char long_text[300000];
 	struct rs_out out;
@@ -399,7 +404,7 @@ TEST(out_long_texts_and_many_lines_arrive_whole)
 	free(got);
 }
 
-TEST(controls_and_what_is_no_utf8_are_escaped_for_a_terminal)
+TEST(controls_and_invalid_utf8_are_escaped_for_a_terminal)
 {
 	static const char text[] = "a\033[2J\n\t\x7f\xc2\x9b"
 				   "5n\xc3\xa4\x9b\xff";
@@ -423,7 +428,7 @@ TEST(controls_and_what_is_no_utf8_are_escaped_for_a_terminal)
 	}
 }
 
-TEST(out_tells_the_first_error_and_goes_on_silently)
+TEST(out_reports_the_first_error_and_continues_silently)
 {
 	struct rs_out out;
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);

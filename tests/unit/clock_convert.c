@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Clocks: cycles to ns against exact arithmetic, guests' offsets, what metadata says of both. */
+/* Clocks: cycles to ns compared with exact arithmetic, guests' offsets, the metadata of both. */
 #include "../test.h"
 
 #include <ringside/arch.h>
@@ -42,7 +42,10 @@ static void check_one(uint64_t freq, int64_t cycles)
 	struct rs_clock clock = clock_of(freq, 1000);
 	__int128 exact = exact_ns(cycles, freq);
 	int64_t got = rs_clock_ns(&clock, 1000 + (uint64_t)cycles);
-	/* The factor is off by half of 2^-54 ns a cycle, and floor may fall on either side. */
+	/*
+	 * The factor has an error of up to half of 2^-54 ns per cycle, and floor may round to
+	 * either side.
+	 */
 	__int128 bound = (cycles < 0 ? -(__int128)cycles : cycles) / ((__int128)1 << 55) + 1;
 
 	if (exact > INT64_MAX || exact < INT64_MIN)
@@ -90,7 +93,7 @@ TEST(ns_equal_exact_arithmetic)
 			  (int64_t)random64() >> random64() % 60);
 }
 
-/* At 1 GHz a cycle is a ns: no rounding at all, over the whole range. */
+/* At 1 GHz a cycle is 1 ns: no rounding over the whole range. */
 TEST(a_gigahertz_is_exact)
 {
 	struct rs_clock clock = clock_of(NS_PER_SEC, 12345);
@@ -105,7 +108,7 @@ TEST(a_gigahertz_is_exact)
 	}
 }
 
-TEST(ns_never_go_back_with_the_stamp)
+TEST(ns_increase_with_the_stamp)
 {
 	struct rs_clock clock = clock_of(2596124120, 1u << 20);
 	int64_t last = INT64_MIN;
@@ -130,7 +133,7 @@ TEST(bad_frequencies_are_refused)
 	}
 }
 
-TEST(a_guest_s_stamps_come_to_the_host_s_times)
+TEST(guest_stamps_convert_to_host_times)
 {
 	struct rs_clock host = clock_of(2596124120, UINT64_C(15630096190798));
 	static const int64_t offsets[] = {
@@ -165,7 +168,9 @@ TEST(a_long_clock_name_is_cut)
 	CHECK_EQ_U64(strlen(guest.name), sizeof(guest.name) - 1);
 }
 
-/* ---- the host's own ------------------------------------------------------------------------- */
+/*
+ * ---- the host's clock -------------------------------------------------------------------------
+ */
 
 TEST(the_host_s_clock_is_that_of_this_machine)
 {
@@ -182,8 +187,7 @@ TEST(the_host_s_clock_is_that_of_this_machine)
 	CHECK(clock.wall_ns > INT64_C(1600000000) * NS_PER_SEC);
 }
 
-/* A clock that was measured wrong, ten seconds ago by its own account, finds the right frequency.
- */
+/* A clock that was measured wrong, ten seconds ago by its own time, finds the right frequency. */
 TEST(refining_measures_again)
 {
 	struct rs_clock clock, wrong;
@@ -198,7 +202,7 @@ TEST(refining_measures_again)
 	CHECK(rs_clock_refine(&wrong));
 	CHECK(wrong.freq_hz > clock.freq_hz - clock.freq_hz / 200);
 	CHECK(wrong.freq_hz < clock.freq_hz + clock.freq_hz / 200);
-	/* Rounded down, a factor rounded to the nearest may be one short of it. */
+	/* Rounded down; a factor rounded to the nearest may be one less than it. */
 	CHECK(rs_clock_ns(&wrong, wrong.origin + wrong.freq_hz) >= (int64_t)NS_PER_SEC - 1);
 	CHECK(rs_clock_ns(&wrong, wrong.origin + wrong.freq_hz) <= (int64_t)NS_PER_SEC);
 	wrong = clock;
@@ -207,7 +211,7 @@ TEST(refining_measures_again)
 	CHECK_EQ_U64(wrong.freq_hz, clock.freq_hz);
 }
 
-/* ---- what CTF metadata says ------------------------------------------------------------------ */
+/* ---- CTF metadata ---------------------------------------------------------------------------- */
 
 __attribute__((noinline)) static char *metadata_of(const struct rs_clock *clocks, size_t n)
 {
@@ -224,8 +228,10 @@ __attribute__((noinline)) static char *metadata_of(const struct rs_clock *clocks
 	return text;
 }
 
-/* A reader puts stamp s at offset_s + (offset + s) / freq; it must be wall_ns at the origin, to
- * within a cycle. A counter that is older than 1970 has no such offset, and gets none. */
+/*
+ * A reader converts stamp s to offset_s + (offset + s) / freq, which must be wall_ns at the origin,
+ * to within a cycle. A counter that started before 1970 has no such offset, and gets none.
+ */
 static void check_block(const char *metadata, const struct rs_clock *clock)
 {
 	char wanted[sizeof(clock->name) + 16];
@@ -253,8 +259,10 @@ static void check_block(const char *metadata, const struct rs_clock *clock)
 	CHECK(said - is <= cycle && is - said <= cycle);
 }
 
-/* Between two readings of the one lies what the other says, whatever came in between. What the two
- * rates differ by in that time is far below the slack. */
+/*
+ * A reading of one clock lies between two readings of the other, whatever ran in between. The drift
+ * in that time is far below the tolerance.
+ */
 TEST(monotonic_is_on_the_host_s_timeline)
 {
 	const int64_t slack_ns = 100000;
@@ -273,13 +281,13 @@ TEST(monotonic_is_on_the_host_s_timeline)
 
 		CHECK(said >= before - error && said <= after + error);
 	}
-	/* A clock that began 5 ms early is seen to be 5 ms off. */
+	/* A clock that started 5 ms early has an error of 5 ms. */
 	mono.origin += 5000000;
 	CHECK(rs_clock_monotonic_drift(&host, &mono) > 4000000);
 	CHECK(rs_clock_monotonic_drift(&host, &mono) < 6000000);
 }
 
-TEST(metadata_s_clock_zero_is_the_wall_time)
+TEST(metadata_clock_zero_is_the_wall_time)
 {
 	struct rs_clock clocks[4];
 	char *metadata;
@@ -290,7 +298,9 @@ TEST(metadata_s_clock_zero_is_the_wall_time)
 		clocks[0] = clock_of(freq, random64() >> (1 + random64() % 40));
 		clocks[0].wall_ns = (int64_t)(random64() >> (1 + random64() % 8));
 		rs_clock_guest(&clocks[0], "ahead", (int64_t)(random64() >> 20), 3, &clocks[1]);
-		/* A guest whose counter began with it: zero later than the trace's start, too. */
+		/*
+		 * A guest whose counter started with it: its zero is later than the trace's start.
+		 */
 		rs_clock_guest(&clocks[0], "young", -(int64_t)clocks[0].origin, 0, &clocks[2]);
 		rs_clock_guest(&clocks[0], "later", -(int64_t)clocks[0].origin - 1000000, 0,
 			       &clocks[3]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The drain on rings that nobody should trust. What it must put out is worked out by a second
- * drain in this file, the slow and plain way: one slot after the other, no runs, no chunks.
+ * The drain on untrusted rings. A second, simple and slow drain in this file computes the expected
+ * output: slot by slot, without runs or chunks.
  */
 #include "event_kit.h"
 
@@ -9,7 +9,7 @@
 
 #define NOW UINT64_C(1000000)
 
-/* ---- a ring whose every access is counted, and can fail ------------------------------------- */
+/* ---- a ring that counts accesses, each of which can fail ------------------------------------ */
 
 struct fake {
 	uint8_t *ring;
@@ -17,9 +17,9 @@ struct fake {
 	uint64_t refused;
 	uint32_t head;	   /* as released last */
 	uint32_t calls;	   /* of any kind */
-	uint32_t fail_at;  /* the call to fail, from 1; 0: none */
+	uint32_t fail_at;  /* the call that fails, from 1; 0: none */
 	uint64_t copied;   /* bytes */
-	bool out_of_range; /* a copy left the ring */
+	bool out_of_range; /* a copy was outside the ring */
 };
 
 static bool fake_call(struct fake *f)
@@ -59,7 +59,7 @@ static bool fake_release(void *ctx, uint32_t head)
 	return fake_call(f);
 }
 
-/* Puts the slots into a ring of size slots, from slot at on, round its end. */
+/* Puts the slots into a ring of size slots, from slot at on, wrapping at its end. */
 static void fake_init(struct fake *f, const struct slots *s, uint32_t size, uint32_t at)
 {
 	*f = (struct fake){ .ring = calloc(size, RS_SLOT_BYTES), .size = size * RS_SLOT_BYTES };
@@ -79,7 +79,7 @@ static struct rs_port fake_port(struct fake *f)
 				 .head = f->head };
 }
 
-/* ---- what a drain put out ------------------------------------------------------------------- */
+/* ---- a drain's output ----------------------------------------------------------------------- */
 
 struct result {
 	uint8_t *bytes;
@@ -101,7 +101,7 @@ static void result_add(struct result *r, const void *bytes, const struct rs_drai
 	r->padding = got->padding;
 }
 
-/* Reads until nothing comes, with so much room a time; then the end, if asked. */
+/* Reads until nothing is left, with this much room each time; then reads the end, on request. */
 static struct result drain_all(struct rs_drain *drain, uint32_t room, uint64_t now, bool end)
 {
 	struct result r = { 0 };
@@ -125,7 +125,7 @@ static struct result drain_all(struct rs_drain *drain, uint32_t room, uint64_t n
 	return r;
 }
 
-/* ---- the plain drain ------------------------------------------------------------------------ */
+/* ---- the simple drain ----------------------------------------------------------------------- */
 
 struct plain {
 	const struct rs_schema *schema;
@@ -134,8 +134,8 @@ struct plain {
 	uint64_t records, lost;
 };
 
-/* What a header word says of the slots that a record takes. */
-static uint32_t plain_said(const struct rs_slot *slot)
+/* Returns the number of slots in a header word. */
+static uint32_t plain_slots(const struct rs_slot *slot)
 {
 	uint32_t n_data = slot->head >> 48 & 0xff;
 
@@ -144,7 +144,10 @@ static uint32_t plain_said(const struct rs_slot *slot)
 	return n_data == 2 || n_data == 4 || n_data == 8 || n_data == 16;
 }
 
-/* Slots of a good record at slot, of which left can be seen; 0: none. From the format's text. */
+/*
+ * Returns the slots of a valid record at slot, if `left` slots are visible; 0: invalid. By the
+ * format's description.
+ */
 static uint32_t plain_extent(const struct plain *p, const struct rs_slot *slot, uint32_t left)
 {
 	const struct rs_event *event = rs_schema_find(p->schema, slot->head & 0xffffffffffff);
@@ -176,7 +179,7 @@ static void plain_loss(struct plain *p, uint64_t tsc)
 	}
 }
 
-/* One record: as it is, or after what says that its stamp was out of order. */
+/* Writes one record: unchanged, or after a report that its stamp was out of order. */
 static void plain_put(struct plain *p, const struct rs_slot *slot, uint32_t n)
 {
 	uint64_t tsc = slot->tsc;
@@ -202,12 +205,12 @@ static void plain_put(struct plain *p, const struct rs_slot *slot, uint32_t n)
 	}
 }
 
-/* A run of slots behind which the ring ends, or what was published does. */
+/* A run of slots that ends at the ring's end, or at the last published slot. */
 static void plain_run(struct plain *p, const struct rs_slot *slot, uint32_t left)
 {
 	while (left) {
 		uint32_t n = plain_extent(p, slot, left);
-		uint32_t filler = plain_said(slot);
+		uint32_t filler = plain_slots(slot);
 
 		if (n) {
 			plain_put(p, slot, n);
@@ -223,7 +226,7 @@ static void plain_run(struct plain *p, const struct rs_slot *slot, uint32_t left
 	}
 }
 
-/* Both drains on the same slots; their outputs are equal byte by byte. */
+/* Compares both drains on the same slots; their outputs must be identical. */
 static void check_equal(const struct slots *s, uint32_t size, uint32_t at, uint32_t room)
 {
 	struct rs_schema *schema = kit_schema("app");
@@ -270,9 +273,9 @@ static void check_places(struct slots *s)
 	slots_free(s);
 }
 
-/* ---- kinds of damage, one by one ------------------------------------------------------------- */
+/* ---- single kinds of damage ------------------------------------------------------------------ */
 
-TEST(good_records_pass_as_they_are)
+TEST(valid_records_pass_unchanged)
 {
 	static const uint64_t wide[] = { 1, 2, 3 };
 	struct slots s = { 0 };
@@ -299,7 +302,7 @@ TEST(texts_of_every_length_pass)
 	check_places(&s);
 }
 
-TEST(filler_is_dropped_wherever_it_stands)
+TEST(filler_is_dropped_at_any_position)
 {
 	struct slots s = { 0 };
 
@@ -307,7 +310,7 @@ TEST(filler_is_dropped_wherever_it_stands)
 		uint32_t n = (uint32_t)i + 1;
 
 		slots_one(&s, 1000 + i, i);
-		/* its own stamp and payload don't matter */
+		/* its own stamp and payload are ignored */
 		slots_add(&s, n)->head = RS_ID_FILLER | (uint64_t)(0x80 | n) << 48;
 		if (i % 3 == 0)
 			slots_add(&s, 1)->head = RS_ID_FILLER | UINT64_C(0x81) << 48;
@@ -315,7 +318,7 @@ TEST(filler_is_dropped_wherever_it_stands)
 	check_places(&s);
 }
 
-TEST(filler_that_makes_no_sense_is_damage)
+TEST(invalid_filler_is_damage)
 {
 	static const uint8_t n_data[] = { 0, 1, 2, 4, 8, 16, 0x80, 0xc1, 0xff };
 	struct slots s = { 0 };
@@ -324,7 +327,7 @@ TEST(filler_that_makes_no_sense_is_damage)
 		slots_one(&s, 1000 + i, i);
 		slots_add(&s, 1)->head = RS_ID_FILLER | (uint64_t)n_data[i] << 48;
 	}
-	slots_add(&s, 1)->head = RS_ID_FILLER | UINT64_C(0x84) << 48; /* over the end */
+	slots_add(&s, 1)->head = RS_ID_FILLER | UINT64_C(0x84) << 48; /* beyond the end */
 	check_places(&s);
 }
 
@@ -346,7 +349,7 @@ TEST(unknown_ids_are_counted_before_the_next_good_record)
 			slots_record(&s, 1000 + i, ids[i], &i, 8);
 		slots_one(&s, 1000 + i, i);
 	}
-	slots_record(&s, 5000, USER(KIT_EVENTS + 1), NULL, 0); /* told at the end */
+	slots_record(&s, 5000, USER(KIT_EVENTS + 1), NULL, 0); /* reported at the end */
 	check_places(&s);
 }
 
@@ -369,7 +372,7 @@ TEST(every_extent_but_the_right_one_is_damage)
 	check_places(&s);
 }
 
-TEST(texts_whose_length_disagrees_are_damage)
+TEST(texts_with_a_wrong_length_are_damage)
 {
 	struct slots s = { 0 };
 	uint64_t next = 1;
@@ -388,7 +391,7 @@ TEST(texts_whose_length_disagrees_are_damage)
 	check_places(&s);
 }
 
-TEST(a_record_over_the_end_of_what_is_there_is_damage)
+TEST(a_record_beyond_the_last_slot_is_damage)
 {
 	struct rs_schema *schema = kit_schema("app");
 	static const uint64_t wide[] = { 1, 2, 3 };
@@ -404,7 +407,7 @@ TEST(a_record_over_the_end_of_what_is_there_is_damage)
 		slots_record(&s, 1002, USER(KIT_WIDE), wide, sizeof(wide));
 		s.n -= cut;
 		check_equal(&s, 100, 0, 1u << 20);
-		/* and across the ring's end, where no producer puts one */
+		/* and across the ring's end, where no producer puts a record */
 		for (uint32_t at = 1; at < s.n; at++)
 			check_equal(&s, 100, 100 - at, 1u << 20);
 		slots_free(&s);
@@ -425,7 +428,7 @@ TEST(stamps_backward_and_in_the_future)
 			   30);
 	}
 	check_places(&s);
-	slots_one(&s, UINT64_MAX, 1); /* the very first, and damage before it */
+	slots_one(&s, UINT64_MAX, 1); /* the first record, with damage before it */
 	check_places(&s);
 	slots_record(&s, 7, USER(99), NULL, 0);
 	slots_one(&s, UINT64_MAX, 1);
@@ -437,7 +440,7 @@ TEST(stamps_backward_and_in_the_future)
 	check_places(&s);
 }
 
-TEST(damage_first_and_nothing_else)
+TEST(only_damage_from_the_start)
 {
 	struct slots s = { 0 };
 
@@ -472,8 +475,7 @@ TEST(forged_losses_pass_and_are_counted)
 	check_places(&s);
 }
 
-/* ---- all of it, at random ---------------------------------------------------------------------
- */
+/* ---- random combinations ------------------------------------------------------------------- */
 
 static void random_piece(struct slots *s, uint64_t *next, uint64_t *tsc)
 {
@@ -505,14 +507,14 @@ static void random_piece(struct slots *s, uint64_t *next, uint64_t *tsc)
 		slot = slots_add(s, len % 9 + 1);
 		for (uint32_t i = 0; i < len % 9 + 1; i++)
 			slot[i].head = kit_random(next) << 40 ^ kit_random(next);
-	} else { /* a good record with a flipped bit in its header word or length */
+	} else { /* a valid record with a flipped bit in its header word or length */
 		slots_text(s, *tsc, USER(KIT_TEXT), NULL, 0, text, (uint16_t)len);
 		slot = &s->at[s->n - RS_RECORD_SLOTS(2 + len)];
 		((uint8_t *)slot)[8 + n % 10] ^= (uint8_t)(1u << (n >> 8) % 8);
 	}
 }
 
-TEST(random_rings_equal_the_plain_drain)
+TEST(random_rings_equal_the_simple_drain)
 {
 	uint64_t next = 20240607;
 
@@ -535,11 +537,13 @@ TEST(random_rings_equal_the_plain_drain)
 /* ---- cost --------------------------------------------------------------------------------------
  */
 
-/* However bad a ring is, it is not copied over and over: a shortest run for each anomaly at most,
- * and garbage in a row is one. */
+/*
+ * A damaged ring is not copied repeatedly: at most one minimal run for each anomaly, and
+ * consecutive garbage is one anomaly.
+ */
 TEST(the_cost_of_garbage_is_bounded)
 {
-	static const char *const kinds[] = { "all bad", "good and bad by turns", "all backward" };
+	static const char *const kinds[] = { "all bad", "every second bad", "all backward" };
 	struct rs_schema *schema = kit_schema("app");
 
 	for (int kind = 0; kind < 3; kind++) {
@@ -609,8 +613,8 @@ TEST(a_port_that_fails_at_any_call_ends_the_ring)
 			break;
 		}
 		CHECK_EQ_U64(r.status, RS_DRAIN_BAD_MEMORY);
-		CHECK_EQ_U64(fake.calls, fail_at); /* nothing after it */
-		/* what came before is whole, and in order */
+		CHECK_EQ_U64(fake.calls, fail_at); /* no output after it */
+		/* the records before it are complete, and in order */
 		for (size_t i = 0; i < r.records && i < 2500; i++)
 			REQUIRE(!memcmp(r.bytes + i * 32, &s.at[i], 32));
 		free(r.bytes);
@@ -619,7 +623,7 @@ TEST(a_port_that_fails_at_any_call_ends_the_ring)
 	rs_schema_destroy(schema);
 }
 
-TEST(a_tail_out_of_the_ring_is_told_and_nothing_is_read)
+TEST(a_tail_outside_the_ring_is_reported_and_nothing_is_read)
 {
 	static const uint32_t tails[] = { 3200,	      3201,	  3232,		  1, 31, 33,
 					  0x80000000, UINT32_MAX, UINT32_MAX - 31 };
@@ -655,7 +659,7 @@ TEST(a_tail_out_of_the_ring_is_told_and_nothing_is_read)
 
 static const struct rs_clock *late_clock;
 
-/* The reader does not run for a while, and the producer does; then the reader sees what was put. */
+/* The reader is paused while the producer puts records; then the reader drains them. */
 static bool late_poll(void *ctx, uint32_t *tail, uint64_t *refused)
 {
 	const struct timespec pause = { .tv_nsec = 4 * (long)RS_STAMP_SLACK };
@@ -668,7 +672,7 @@ static bool late_poll(void *ctx, uint32_t *tail, uint64_t *refused)
 	return fake_poll(ctx, tail, refused);
 }
 
-TEST(what_is_put_while_the_reader_sleeps_is_not_of_the_future)
+TEST(records_put_while_the_reader_sleeps_are_not_in_the_future)
 {
 	struct rs_clock clock = { .name = "m", .freq_hz = 1000000000, .monotonic = true };
 	struct rs_schema *schema = kit_schema("app");
@@ -698,10 +702,11 @@ TEST(what_is_put_while_the_reader_sleeps_is_not_of_the_future)
 	rs_schema_destroy(schema);
 }
 
-/* ---- losses that the producer counted -----------------------------------------------------------
+/*
+ * ---- losses that the producer counted -----------------------------------------------------------
  */
 
-TEST(refusals_that_no_record_told_are_told_at_the_end)
+TEST(refusals_without_a_record_are_reported_at_the_end)
 {
 	struct rs_schema *schema = kit_schema("app");
 	struct slots s = { 0 };
@@ -728,7 +733,7 @@ TEST(refusals_that_no_record_told_are_told_at_the_end)
 	CHECK_EQ_U64(lost.to, NOW);
 	CHECK_EQ_U64(lost.why, RS_LOST_FULL);
 	free(r.bytes);
-	/* once: another end, or another drain that has the same counts, reports nothing more */
+	/* once: another end, or another drain with the same counts, reports no more */
 	r = drain_all(&drain, RS_DRAIN_ROOM_MIN, NOW, true);
 	CHECK_EQ_U64(r.n, 0);
 	fake.refused = 21;
@@ -749,7 +754,7 @@ TEST(refusals_that_no_record_told_are_told_at_the_end)
 struct pupil {
 	struct rs_schema *schema;
 	uint32_t asked;
-	uint64_t id; /* the last one asked for */
+	uint64_t id; /* the last requested one */
 	bool learns, claims;
 	const char *declaration;
 };
@@ -793,7 +798,7 @@ static struct result drain_with(struct pupil *p, uint64_t id)
 	return r;
 }
 
-TEST(an_event_defined_meanwhile_is_learnt)
+TEST(an_event_defined_later_is_learnt)
 {
 	struct pupil p = { .learns = true, .claims = true, .declaration = "c::new(u64 n)" };
 	struct result r = drain_with(&p, USER(50));
@@ -803,7 +808,7 @@ TEST(an_event_defined_meanwhile_is_learnt)
 	CHECK_EQ_U64(p.asked, 1);
 }
 
-TEST(learning_in_vain_is_damage)
+TEST(an_id_that_stays_unknown_is_damage)
 {
 	struct pupil vain = { .claims = true };
 	struct pupil none = { .claims = false };
@@ -817,7 +822,7 @@ TEST(learning_in_vain_is_damage)
 	CHECK(r.records == 101 && r.lost == 100);
 	r = drain_with(&none, USER(50));
 	CHECK(r.records == 101 && r.lost == 100);
-	r = drain_with(&other, USER(50)); /* defined, and not of that extent */
+	r = drain_with(&other, USER(50)); /* defined, but with another extent */
 	CHECK(r.records == 101 && r.lost == 100);
 	CHECK_EQ_U64(other.asked, 1);
 	/* the learner gets ids of all providers */
@@ -829,7 +834,7 @@ TEST(learning_in_vain_is_damage)
 /* ---- a ring in this process
  * ---------------------------------------------------------------------- */
 
-TEST(a_local_ring_is_read_in_place_of_a_fake_one)
+TEST(a_local_ring_is_drained_like_a_fake_one)
 {
 	static uint8_t mem[64 + 128 * 32] __attribute__((aligned(64)));
 	struct rs_schema *schema = kit_schema("app");

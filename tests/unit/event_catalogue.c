@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The catalogue's rows, and what is asked of them: values, probes, CPU lists. */
+/* The catalogue's rows, and its queries: values, probes, CPU lists. */
 #include "../test.h"
 
 #include <ctype.h>
@@ -34,7 +34,7 @@ static void check_row(const struct rs_catalogue *catalogue, const struct rs_cata
 	}
 }
 
-/* A schema does not check rows of the catalogue again: here each is an event like others. */
+/* A schema does not check rows of the catalogue again, so here each is added like other events. */
 static void check_as_event(const struct rs_catalogue *catalogue, const struct rs_catalogue_row *row)
 {
 	const struct rs_event event = { .id = RS_ID(RS_IDS_USER, row->n),
@@ -53,7 +53,7 @@ static void check_as_event(const struct rs_catalogue *catalogue, const struct rs
 	rs_schema_destroy(schema);
 }
 
-TEST(rows_are_sound_and_ids_are_given_once)
+TEST(rows_are_sound_and_ids_are_unique)
 {
 	uint64_t ids[512];
 	size_t n = 0;
@@ -79,7 +79,7 @@ TEST(rows_are_sound_and_ids_are_given_once)
 	CHECK(rs_catalogue_values("nothing") == NULL);
 }
 
-/* KVM_EXIT_x of a kind within an exit's own structure, not an exit. */
+/* KVM_EXIT_x constants inside an exit's own structure, not an exit. */
 static bool is_within(const char *name)
 {
 	static const char *const within[] = { "io_in",	      "io_out",	       "hyperv_synic",
@@ -219,7 +219,7 @@ TEST(probe_names_match_as_in_d)
 	}
 	memset(glob, '*', sizeof(glob) - 1);
 	glob[sizeof(glob) - 1] = '\0';
-	CHECK(!rs_probe_match(glob, &plain)); /* too long to be a probe; no overrun */
+	CHECK(!rs_probe_match(glob, &plain)); /* too long to be a probe; no overflow */
 	glob[255] = '\0';
 	CHECK(rs_probe_match(glob, &plain));
 	memset(glob, ':', sizeof(glob) - 1);
@@ -227,7 +227,7 @@ TEST(probe_names_match_as_in_d)
 	CHECK(!rs_probe_match(glob, &plain));
 }
 
-TEST(a_query_wants_every_loss)
+TEST(a_query_selects_every_loss)
 {
 	struct rs_event lost = { .provider = "p",
 				 .class_name = "trace",
@@ -277,7 +277,7 @@ TEST(cpu_lists)
 	}
 }
 
-TEST(bad_cpu_lists_say_the_column)
+TEST(bad_cpu_lists_are_reported_with_the_column)
 {
 	static const struct {
 		const char *list, *part;

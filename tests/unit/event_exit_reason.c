@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exit reasons: names and numbers, both ways, and what has no name. */
+/* Exit reasons: names to numbers and numbers to names, and numbers without a name. */
 #include "../test.h"
 
 #include "event/catalogue.h"
@@ -13,7 +13,7 @@ static void check_text(uint32_t isa, uint32_t code, const char *expected)
 	CHECK_STR(rs_exit_text(isa, code, text), expected);
 }
 
-/* Numbers of the SDM (volume 3, appendix C), the APM (volume 2, appendix C), of ESR_ELx, scause. */
+/* Numbers from the SDM (volume 3, appendix C), the APM (volume 2, appendix C), ESR_ELx, scause. */
 TEST(reasons_have_their_names)
 {
 	check_text(RS_ISA_VMX, 0, "EXCEPTION_NMI");
@@ -38,14 +38,14 @@ TEST(reasons_have_their_names)
 	check_text(RS_ISA_RISCV, 0x80000005, "IRQ_S_TIMER");
 	check_text(RS_ISA_USER, 2, "io");
 	check_text(RS_ISA_USER, 6, "mmio");
-	check_text(RS_ISA_USER, (uint32_t)-4, "EINTR"); /* KVM_RUN's errors stand for themselves */
+	check_text(RS_ISA_USER, (uint32_t)-4, "EINTR"); /* KVM_RUN's errors */
 	check_text(RS_ISA_USER, (uint32_t)-100000, "4294867296");
 	check_text(RS_ISA_USER, 0x80000000u, "2147483648");
 }
 
 /* ret of arm64's kvm_exit: ARM_EXCEPTION_IRQ 0, EL1_SERROR 1, TRAP 2, IL 3, HYP_GONE 0xbadca11
  * (HVC_STUB_ERR, arch/arm64/include/asm/virt.h) */
-TEST(arm64_s_pairs_are_reasons)
+TEST(arm64_pairs_are_reasons)
 {
 	check_text(RS_ISA_ARM64, rs_isa_code_arm64(0, 0x24, 4), "IRQ");
 	check_text(RS_ISA_ARM64, rs_isa_code_arm64(1, 0x24, 4), "EL1_SERROR");
@@ -53,7 +53,7 @@ TEST(arm64_s_pairs_are_reasons)
 	check_text(RS_ISA_ARM64, rs_isa_code_arm64(0xbadca11, 0x24, 4), "HYP_GONE");
 }
 
-TEST(riscv_s_interrupt_bit_is_the_uppermost_of_scause)
+TEST(riscv_s_interrupt_bit_is_the_top_bit_of_scause)
 {
 	check_text(RS_ISA_RISCV, rs_isa_code_riscv(UINT64_C(1) << 63 | 5, 0, 8), "IRQ_S_TIMER");
 	check_text(RS_ISA_RISCV, rs_isa_code_riscv(0x80000005, 0, 4), "IRQ_S_TIMER");
@@ -61,7 +61,7 @@ TEST(riscv_s_interrupt_bit_is_the_uppermost_of_scause)
 	CHECK(rs_isa_code_riscv(0, 0, 0) == 0);
 }
 
-TEST(what_has_no_name_is_a_number)
+TEST(a_reason_without_a_name_is_a_number)
 {
 	check_text(RS_ISA_VMX, 35, "35");
 	check_text(RS_ISA_VMX, 86, "86");
@@ -77,7 +77,7 @@ TEST(what_has_no_name_is_a_number)
 	CHECK(rs_exit_name(UINT32_MAX, 12) == NULL);
 }
 
-/* VMX: bit 31 is a failed entry, other upper bits say more of the same reason. */
+/* VMX: bit 31 is a failed entry, other upper bits qualify the same reason. */
 TEST(upper_bits_of_vmx)
 {
 	check_text(RS_ISA_VMX, 0x80000021, "INVALID_STATE (failed entry)");
@@ -115,7 +115,7 @@ TEST(names_find_their_numbers)
 		{ RS_ISA_SVM, "PF excp", 0x4e },
 		{ RS_ISA_SVM, "ERR", 0xffffffff },
 		{ RS_ISA_ARM64, "WFX", 1 },
-		{ RS_ISA_ARM64, "SERROR", 0x2f }, /* the kernel also calls 0x101 so */
+		{ RS_ISA_ARM64, "SERROR", 0x2f }, /* also the kernel's name of 0x101 */
 		{ RS_ISA_ARM64, "EL1_SERROR", 0x101 },
 		{ RS_ISA_RISCV, "IRQ_S_EXT", 0x80000009 },
 		{ RS_ISA_USER, "IO", 2 },
@@ -137,8 +137,8 @@ TEST(names_find_their_numbers)
 	CHECK_EQ_U64(code, 4711);
 }
 
-/* Searching by halves wants rising numbers; filters want a name to be one reason's. */
-TEST(tables_rise_and_names_are_given_once)
+/* Binary search needs ascending numbers; filters need each name to be unique. */
+TEST(tables_are_sorted_and_names_are_unique)
 {
 	static const struct {
 		const char *table;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What tests of drains, stores and sources need: records written slot by slot with stamps of the
- * test's choosing, a ring of them in memory, events taken out again as copies, directories.
+ * Shared by tests of drains, stores and sources: records written slot by slot with chosen stamps, a
+ * ring of them in memory, events copied out again, directories.
  */
 #ifndef RS_TESTS_UNIT_EVENT_KIT_H
 #define RS_TESTS_UNIT_EVENT_KIT_H
@@ -33,7 +33,7 @@ KIT void slots_free(struct slots *s)
 	*s = (struct slots){ 0 };
 }
 
-/* n zeroed slots more. */
+/* Adds n zeroed slots. */
 KIT struct rs_slot *slots_add(struct slots *s, uint32_t n)
 {
 	struct rs_slot *at;
@@ -47,7 +47,7 @@ KIT struct rs_slot *slots_add(struct slots *s, uint32_t n)
 	return at;
 }
 
-/* A record of ours: as many slots as the payload takes. */
+/* Adds a record: as many slots as the payload needs. */
 KIT struct rs_slot *slots_record(struct slots *s, uint64_t tsc, uint64_t id, const void *payload,
 				 uint32_t bytes)
 {
@@ -61,7 +61,7 @@ KIT struct rs_slot *slots_record(struct slots *s, uint64_t tsc, uint64_t id, con
 	return slot;
 }
 
-/* A fixed part, a length, a text. */
+/* Adds a fixed part, a length and a text. */
 KIT struct rs_slot *slots_text(struct slots *s, uint64_t tsc, uint64_t id, const void *fixed,
 			       uint32_t fixed_bytes, const char *text, uint16_t len)
 {
@@ -74,7 +74,7 @@ KIT struct rs_slot *slots_text(struct slots *s, uint64_t tsc, uint64_t id, const
 	return slots_record(s, tsc, id, payload, fixed_bytes + 2 + len);
 }
 
-/* As RS_DEFINE_EVENT(x, c, "one", (u64, n)) would have it. */
+/* As RS_DEFINE_EVENT(x, c, "one", (u64, n)) declares it. */
 KIT void slots_one(struct slots *s, uint64_t tsc, uint64_t n)
 {
 	slots_record(s, tsc, USER(1), &n, sizeof(n));
@@ -90,7 +90,7 @@ KIT void slots_lost(struct slots *s, uint64_t tsc, uint64_t count, uint64_t from
 	slots_record(s, tsc, RS_ID_LOST, &lost, sizeof(lost));
 }
 
-/* The schema that the tests' records are of. */
+/* The schema of the tests' records. */
 KIT struct rs_schema *kit_schema(const char *provider)
 {
 	static const char *const events[] = {
@@ -125,7 +125,7 @@ KIT struct rs_clock kit_clock(uint64_t origin)
 	return clock;
 }
 
-/* ---- what a sink got ---------------------------------------------------------------------- */
+/* ---- a sink's input ----------------------------------------------------------------------- */
 
 struct got {
 	int64_t ts_ns;
@@ -144,7 +144,7 @@ struct got_sink {
 	size_t n, room, batches;
 	uint64_t lost; /* by loss events */
 	bool ended;
-	size_t fail_at; /* batch to fail at, from 1; 0: none */
+	size_t fail_at; /* the batch that fails, from 1; 0: none */
 };
 
 KIT struct rs_error *got_events(struct rs_sink *sink, const struct rs_view *views, size_t n)
@@ -191,7 +191,7 @@ KIT void got_free(struct got_sink *g)
 	*g = got_sink();
 }
 
-/* The first field of an event, as a number. */
+/* Returns the first field of an event, as a number. */
 KIT uint64_t got_value(const struct got *got)
 {
 	return rs_field_value(&got->event->fields[0], got->payload);
@@ -210,7 +210,7 @@ KIT void remove_tree(const char *path)
 	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A new directory for a test; remove_tree() it. */
+/* Makes a new directory for a test; remove it with remove_tree(). */
 KIT const char *make_temp(char path[64])
 {
 	const char *tmp = getenv("TMPDIR");
@@ -228,7 +228,7 @@ KIT char *join(char out[256], const char *directory, const char *name)
 	return out;
 }
 
-/* A whole file; NUL behind it. NULL where there is none. */
+/* Returns a whole file with a final NUL, or NULL if it does not exist. */
 KIT uint8_t *file_read(const char *path, size_t *bytes)
 {
 	FILE *file = fopen(path, "re");

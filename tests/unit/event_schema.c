@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The registry: declarations, growth beside lookups, names, layouts that equal C structs. */
+/*
+ * The registry: declarations, growth with concurrent lookups, names, layouts that equal C structs.
+ */
 #include "../test.h"
 
 #include <pthread.h>
@@ -92,7 +94,7 @@ TEST(small_declarations)
 	rs_schema_destroy(schema);
 }
 
-TEST(bad_declarations_say_the_column)
+TEST(bad_declarations_are_reported_with_the_column)
 {
 #define WORD_63 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	static const struct {
@@ -143,7 +145,7 @@ TEST(bad_declarations_say_the_column)
 	rs_schema_destroy(schema);
 }
 
-/* The text stands at the end of a page, so that a byte read behind it is a fault. */
+/* The text ends at the end of a page, so that reading a byte after it faults. */
 static char *at_page_end(const char *text, size_t len)
 {
 	static char *page;
@@ -157,7 +159,7 @@ static char *at_page_end(const char *text, size_t len)
 	return memcpy(page + size - len, text, len);
 }
 
-TEST(every_prefix_of_a_good_declaration_is_an_error)
+TEST(every_prefix_of_a_valid_declaration_is_an_error)
 {
 	static const char good[] = "io:f:disk-read(u64 sector, x32 flags:bits, name who, text why)";
 	struct rs_schema *schema = schema_new();
@@ -173,7 +175,7 @@ TEST(every_prefix_of_a_good_declaration_is_an_error)
 	rs_schema_destroy(schema);
 }
 
-TEST(every_byte_of_a_good_declaration_replaced_by_every_other)
+TEST(every_byte_of_a_valid_declaration_replaced_by_every_other)
 {
 	static const char good[] = "io::read(u64 a, text b)";
 	struct rs_schema *schema = schema_new();
@@ -184,7 +186,10 @@ TEST(every_byte_of_a_good_declaration_replaced_by_every_other)
 
 			memcpy(text, good, sizeof(good));
 			text[i] = (char)c;
-			/* Good or not: no crash, and what is taken has words of their alphabet. */
+			/*
+			 * Valid or not: no crash, and accepted declarations use only their
+			 * alphabet.
+			 */
 			rs_error_free(rs_schema_declare(schema, USER(i * 256 + (size_t)c + 1),
 							at_page_end(text, sizeof(good) - 1),
 							sizeof(good) - 1));
@@ -224,7 +229,7 @@ TEST(declarations_of_hostile_length)
 
 /* ---- adding ------------------------------------------------------------------------------- */
 
-TEST(an_id_is_given_once)
+TEST(an_id_is_unique)
 {
 	struct rs_schema *schema = schema_new();
 	const struct rs_event *first;
@@ -233,20 +238,20 @@ TEST(an_id_is_given_once)
 	first = rs_schema_find(schema, USER(1));
 	CHECK_OK(declare(schema, USER(1), "c::n(u8 a,u16 b:bytes)"));
 	CHECK(rs_schema_find(schema, USER(1)) == first);
-	CHECK_ERR(declare(schema, USER(1), "c::n(u8 a,u16 b)"), RS_DAMAGED, "is app:c::n already");
+	CHECK_ERR(declare(schema, USER(1), "c::n(u8 a,u16 b)"), RS_DAMAGED, "is already app:c::n");
 	CHECK_ERR(declare(schema, USER(1), "c::m(u8 a,u16 b:bytes)"), RS_DAMAGED, "already");
 	CHECK_ERR(declare(schema, USER(1), "d::n(u8 a,u16 b:bytes)"), RS_DAMAGED, "already");
 	CHECK_ERR(declare(schema, USER(1), "c:f:n(u8 a,u16 b:bytes)"), RS_DAMAGED, "already");
 	CHECK_ERR(declare(schema, USER(1), "c::n(x8 a,u16 b:bytes)"), RS_DAMAGED, "already");
 	CHECK_ERR(declare(schema, USER(1), "c::n(u8 a)"), RS_DAMAGED, "already");
 	CHECK_ERR(declare(schema, RS_ID_LOST, "c::n(u8 a)"), RS_DAMAGED,
-		  "is app:trace::records-lost already");
+		  "is already app:trace::records-lost");
 	CHECK(rs_schema_find(schema, USER(1)) == first);
 	CHECK_OK(declare(schema, USER(2), "c::n(u8 a,u16 b:bytes)")); /* another id, same event */
 	rs_schema_destroy(schema);
 }
 
-TEST(fields_that_are_too_many_or_too_long)
+TEST(too_many_or_too_long_fields)
 {
 	struct rs_field fields[RS_FIELDS_MAX + 1];
 	char names[RS_FIELDS_MAX + 1][8], long_name[4000];
@@ -278,7 +283,7 @@ TEST(fields_that_are_too_many_or_too_long)
 	rs_schema_destroy(schema);
 }
 
-TEST(what_was_added_is_a_copy)
+TEST(the_schema_copies_what_is_added)
 {
 	struct rs_schema *schema = schema_new();
 	struct rs_enum values[] = { { strdup("one"), 1 }, { strdup("two"), 2 }, { NULL, 0 } };
@@ -328,7 +333,7 @@ TEST(providers)
 	CHECK_EQ_U64(rs_schema_count(schema), n);
 	CHECK_OK(rs_schema_add_catalogue(schema, "vmm"));
 	CHECK(rs_schema_count(schema) > n);
-	/* under the schema's own name: it is the producer's */
+	/* under the schema's own name, which is the producer's */
 	CHECK_STR(rs_schema_find(schema, RS_EVENT_vm_create)->probe, "app:vm::create");
 	CHECK_OK(rs_schema_add_catalogue(schema, "vmm"));
 	CHECK_STR(rs_catalogue_provider(0), "app");
@@ -342,7 +347,7 @@ TEST(providers)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-TEST(names_are_mended_and_kept)
+TEST(invalid_names_are_mended_and_kept)
 {
 	struct rs_schema *schema = schema_new();
 	uint32_t id;
@@ -359,13 +364,18 @@ TEST(names_are_mended_and_kept)
 	CHECK_OK(rs_schema_set_name(schema, 1, "plain", 5));
 	CHECK_OK(rs_schema_set_name(schema, UINT32_MAX, "bad \xff\xc3\n\xc3\xbc", 9));
 	CHECK_ERR(rs_schema_set_name(schema, 1, "other", 5), RS_DAMAGED, "name 1 is 'plain'");
-	CHECK_EQ_U64(rs_schema_name_count(schema), 4);
+	CHECK_OK(rs_schema_set_span(schema, 8, "with an argument", 16));
+	CHECK_STR(rs_schema_name(schema, 8), "with an argument");
+	CHECK(rs_schema_name_has_argument(schema, 8));
+	CHECK(!rs_schema_name_has_argument(schema, 7));
+	CHECK(!rs_schema_name_has_argument(schema, 9)); /* there is no such name */
+	CHECK_EQ_U64(rs_schema_name_count(schema), 5);
 	CHECK_STR(rs_schema_name_at(schema, 1, &id), "bad ???\xc3\xbc");
 	CHECK_EQ_U64(id, UINT32_MAX);
 	rs_schema_destroy(schema);
 }
 
-/* A name has no end but its length; what is longer than any use is cut between characters. */
+/* A name's length is its only limit; one that exceeds any use is cut between characters. */
 TEST(a_name_of_hostile_length_is_cut)
 {
 	struct rs_schema *schema = schema_new();
@@ -382,13 +392,16 @@ TEST(a_name_of_hostile_length_is_cut)
 	rs_schema_destroy(schema);
 }
 
-/* ---- growth beside lookups ------------------------------------------------------------------ */
+/*
+ * ---- growth with concurrent lookups
+ * ------------------------------------------------------------------
+ */
 
 #define GROWN 10007u
 
 struct growth {
 	struct rs_schema *schema;
-	uint32_t done; /* events and names that are there for sure; release, acquire */
+	uint32_t done; /* the number of events and names that exist; release, acquire */
 	bool stop;
 };
 
@@ -409,7 +422,7 @@ static void *grow(void *arg)
 	return NULL;
 }
 
-static bool look_up(const struct rs_schema *schema, uint32_t i)
+static bool find(const struct rs_schema *schema, uint32_t i)
 {
 	const struct rs_event *e = rs_schema_find(schema, USER(i));
 	const char *name = rs_schema_name(schema, i);
@@ -424,7 +437,7 @@ static bool look_up(const struct rs_schema *schema, uint32_t i)
 	return !strcmp(name, expected);
 }
 
-static void *look(void *arg)
+static void *find_all(void *arg)
 {
 	struct growth *g = arg;
 	uint64_t random = 1;
@@ -437,7 +450,7 @@ static void *look(void *arg)
 		done = __atomic_load_n(&g->done, __ATOMIC_ACQUIRE);
 		random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
 		n = done ? (uint32_t)(random >> 33) % done + 1 : 0;
-		if (n && !CHECK(look_up(g->schema, n)))
+		if (n && !CHECK(find(g->schema, n)))
 			break;
 		CHECK(rs_schema_find(g->schema, USER(GROWN + 1)) == NULL);
 		n = rs_schema_count(g->schema);
@@ -446,25 +459,25 @@ static void *look(void *arg)
 	return NULL;
 }
 
-TEST(lookups_hold_while_the_schema_grows)
+TEST(lookups_are_right_while_the_schema_grows)
 {
 	struct growth g = { .schema = schema_new() };
 	pthread_t grower, lookers[2];
 
-	pthread_create(&lookers[0], NULL, look, &g);
-	pthread_create(&lookers[1], NULL, look, &g);
+	pthread_create(&lookers[0], NULL, find_all, &g);
+	pthread_create(&lookers[1], NULL, find_all, &g);
 	pthread_create(&grower, NULL, grow, &g);
 	pthread_join(grower, NULL);
 	pthread_join(lookers[0], NULL);
 	pthread_join(lookers[1], NULL);
 	for (uint32_t i = 1; i <= GROWN; i++)
-		REQUIRE(look_up(g.schema, i));
+		REQUIRE(find(g.schema, i));
 	CHECK_EQ_U64(rs_schema_name_count(g.schema), GROWN);
 	rs_schema_destroy(g.schema);
 }
 
-/* Ids that fall on the same place of any table whose size is a power of two. */
-TEST(ids_of_all_patterns_are_told_apart)
+/* Ids that collide in any table whose size is a power of two. */
+TEST(ids_of_all_patterns_are_distinguished)
 {
 	struct rs_schema *schema = schema_new();
 
@@ -485,7 +498,7 @@ TEST(ids_of_all_patterns_are_told_apart)
 	rs_schema_destroy(schema);
 }
 
-/* ---- the same bytes as C's structs ---------------------------------------------------------- */
+/* ---- the same layout as C structs ----------------------------------------------------------- */
 
 struct member {
 	const char *name;
@@ -525,7 +538,7 @@ static void check_members(const struct rs_event *event, const struct member *mem
 #undef RS_FIELD
 #undef RS_TEXT
 
-TEST(the_catalogue_s_offsets_are_those_of_c)
+TEST(the_catalogue_s_offsets_equal_c)
 {
 	struct rs_schema *schema = schema_new();
 
@@ -552,7 +565,7 @@ TEST(the_catalogue_s_offsets_are_those_of_c)
 RS_DEFINE_EVENT(every_type, span, "every-type", (u8, a), (s64, b), (x16, c), (s32, d), (name, e),
 		(s8, f), (x64, g), (u16, h));
 
-TEST(a_program_s_own_events_are_laid_out_as_declared)
+TEST(a_program_s_own_events_have_the_declared_layout)
 {
 	typedef struct rs_payload_every_type event_struct;
 #define MEMBER(name)                                                                               \
@@ -572,7 +585,7 @@ TEST(a_program_s_own_events_are_laid_out_as_declared)
 	rs_schema_destroy(schema);
 }
 
-TEST(the_ring_s_own_records_are_as_the_catalogue_says)
+TEST(the_ring_s_own_records_match_the_catalogue)
 {
 	static const struct member lost[] = {
 		{ "count", offsetof(struct rs_lost, count), 8 },

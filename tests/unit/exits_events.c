@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Exits from events: each test is a sequence of events with literal stamps, and figures that were
- * worked out by hand from them.
+ * computed from them by hand.
  */
 #include "exits_kit.h"
 
@@ -49,7 +49,7 @@ TEST(counts_and_costs)
 	row = kit_row(&k, 101, RS_ISA_VMX, 0, IO);
 	CHECK_EQ_U64(row->count, 1);
 	CHECK_COST(row, 1300, 300, 1000, 0, 0);
-	/* seen, and not entered again: counted, and costs nothing that is known */
+	/* seen without a later entry: counted, with unknown costs */
 	row = kit_row(&k, 101, RS_ISA_VMX, 0, EPT);
 	CHECK_EQ_U64(row->count, 1);
 	CHECK_EQ_U64(row->entered, 0);
@@ -69,7 +69,8 @@ TEST(counts_and_costs)
 	kit_free(&k);
 }
 
-/* HLT for 10000: 3000 of polling, then asleep for 5000, 400 until it runs, the rest the kernel's.
+/*
+ * HLT for 10000: 3000 of polling, then asleep for 5000, 400 until it runs, the rest in the kernel.
  */
 TEST(a_halt_is_polling_then_sleep_then_waiting)
 {
@@ -81,12 +82,12 @@ TEST(a_halt_is_polling_then_sleep_then_waiting)
 	kit_thread(&k, 100, 101, "web", 0);
 	kit_entry(&k, 1000, 101, 0);
 	kit_vmx_exit(&k, 2000, 101, HLT);
-	kit_off(&k, 5500, 101, 1); /* 500 of the kernel's, 3000 of polling */
+	kit_off(&k, 5500, 101, 1); /* 500 in the kernel, 3000 of polling */
 	kit_wake(&k, 10500, 101);  /* 5000 asleep */
 	kit_on(&k, 10900, 101);	   /* 400 waiting */
-	/* the halt began at 2500: 8400 in all when this is reported, at once */
+	/* the halt began at 2500: 8400 in total when this is reported, in one event */
 	kit_put(&k, 10900, 101, "vcpu", "wakeup", { "waited", 1 }, { "halted", 8400 });
-	kit_entry(&k, 12000, 101, 0); /* 1100 of the kernel's */
+	kit_entry(&k, 12000, 101, 0); /* 1100 in the kernel */
 	kit_take(&k, true, 0);
 	row = kit_row(&k, 101, RS_ISA_VMX, 0, HLT);
 	CHECK_COST(row, 10000, 500 + 1100, 0, 3000, 5400);
@@ -101,7 +102,7 @@ TEST(a_halt_is_polling_then_sleep_then_waiting)
 	kit_free(&k);
 }
 
-/* A halt whose polling was enough: the thread never left its CPU. */
+/* A halt whose polling was long enough: the thread never left its CPU. */
 TEST(a_halt_that_only_polled)
 {
 	struct kit k;
@@ -116,7 +117,7 @@ TEST(a_halt_that_only_polled)
 	kit_free(&k);
 }
 
-/* Pushed off its CPU in the guest, in the kernel, in the VMM; and asleep in the VMM. */
+/* Preempted in the guest, in the kernel, in the VMM; and asleep in the VMM. */
 TEST(preempted_and_blocked)
 {
 	const struct rs_exits_vcpu *vcpu;
@@ -125,7 +126,7 @@ TEST(preempted_and_blocked)
 	kit_init(&k, &everything);
 	kit_thread(&k, 100, 101, "web", 0);
 	kit_entry(&k, 1000, 101, 0);
-	kit_vmx_exit(&k, 2000, 101, 1); /* EXTERNAL_INTERRUPT: the kernel wants the CPU */
+	kit_vmx_exit(&k, 2000, 101, 1); /* EXTERNAL_INTERRUPT: the kernel needs the CPU */
 	kit_off(&k, 2100, 101, 0);
 	kit_on(&k, 3100, 101);
 	kit_entry(&k, 3150, 101, 0);
@@ -152,9 +153,11 @@ TEST(preempted_and_blocked)
 	kit_free(&k);
 }
 
-/* A wake-up from before it left its CPU does not end this sleep. */
-/* Some kernels have no events of exits and entries, as those whose KVM runs guests in its emulator:
- * only halts and waits for a CPU are known. */
+/* A wake-up from before the thread left its CPU does not end this sleep. */
+/*
+ * Some kernels have no events of exits and entries, such as those whose KVM runs guests in its
+ * emulator: only halts and waits for a CPU are known.
+ */
 TEST(without_exits_and_entries_only_halts_and_waits_are_known)
 {
 	const struct rs_exits_vcpu *vcpu;
@@ -174,7 +177,7 @@ TEST(without_exits_and_entries_only_halts_and_waits_are_known)
 	kit_put(&k, 6500, 101, "vcpu", "wakeup", { "waited", 0 }, { "halted", 300 });
 	kit_off(&k, 7000, 101, 0); /* preempted */
 	kit_on(&k, 7200, 101);
-	kit_thread(&k, 100, 102, "web", 1); /* another vCPU, of which less is known */
+	kit_thread(&k, 100, 102, "web", 1); /* another vCPU, with fewer known times */
 	kit_off(&k, 7300, 102, 1);
 	kit_take(&k, true, 8000);
 	vcpu = kit_vcpu(&k, 101);
@@ -191,7 +194,7 @@ TEST(without_exits_and_entries_only_halts_and_waits_are_known)
 	kit_free(&k);
 }
 
-TEST(woken_before_it_slept)
+TEST(woken_before_the_sleep)
 {
 	struct kit k;
 
@@ -211,7 +214,10 @@ TEST(woken_before_it_slept)
 
 /* ---- odd orders ----------------------------------------------------------------------------- */
 
-/* Two exits with no entry between: the first is counted, and its time is the kernel's still. */
+/*
+ * Two exits without an entry between them: the first is counted, and its time still belongs to the
+ * kernel.
+ */
 TEST(an_exit_without_an_entry)
 {
 	struct kit k;
@@ -231,8 +237,8 @@ TEST(an_exit_without_an_entry)
 	kit_free(&k);
 }
 
-/* The exit before a nested-exit came out of a guest's guest, and is a row of its own. */
-TEST(nested_exits_are_rows_of_their_own)
+/* The exit before a nested-exit came from a nested guest, and is a separate row. */
+TEST(nested_exits_are_separate_rows)
 {
 	struct kit k;
 
@@ -252,8 +258,8 @@ TEST(nested_exits_are_rows_of_their_own)
 	kit_free(&k);
 }
 
-/* 1000 to 2000 known, then a loss: unknown until the next event tells where the vCPU is. */
-TEST(after_a_loss_nothing_is_known)
+/* 1000 to 2000 known, then a loss: unknown until the next event shows where the vCPU is. */
+TEST(after_a_loss_the_state_is_unknown)
 {
 	const struct rs_exits_vcpu *vcpu;
 	struct kit k;
@@ -265,7 +271,7 @@ TEST(after_a_loss_nothing_is_known)
 	kit_entry(&k, 1000, 102, 1);
 	kit_vmx_exit(&k, 2000, 101, IO);
 	kit_put(&k, 2400, 0, "trace", "records-lost", { "count", 7 });
-	kit_entry(&k, 3000, 101, 0); /* of whatever exit */
+	kit_entry(&k, 3000, 101, 0); /* of an unknown exit */
 	kit_vmx_exit(&k, 3500, 101, IO);
 	kit_entry(&k, 3600, 101, 0);
 	kit_vmx_exit(&k, 4000, 102, HLT);
@@ -278,7 +284,7 @@ TEST(after_a_loss_nothing_is_known)
 	CHECK_EQ_U64(vcpu->ns[RS_VCPU_GUEST], 1000 + 500 + 400);
 	CHECK_EQ_U64(vcpu->ns[RS_VCPU_KERNEL], 100);
 	CHECK_EQ_U64(vcpu->ns[RS_VCPU_UNKNOWN], 1000);
-	/* the other's whole time is unknown, from its last event on */
+	/* the other vCPU's whole time is unknown, from its last event on */
 	vcpu = kit_vcpu(&k, 102);
 	CHECK_EQ_U64(vcpu->ns[RS_VCPU_UNKNOWN], 3000);
 	CHECK_EQ_U64(vcpu->wall_ns, 3000);
@@ -286,8 +292,8 @@ TEST(after_a_loss_nothing_is_known)
 	kit_free(&k);
 }
 
-/* A thread ends; its tid comes again, as another VM's. */
-TEST(a_tid_that_comes_again_is_another_thread)
+/* A thread ends; its tid is reused by another VM's thread. */
+TEST(a_reused_tid_is_another_thread)
 {
 	struct kit k;
 	uint64_t hlt = 0;
@@ -312,14 +318,14 @@ TEST(a_tid_that_comes_again_is_another_thread)
 		hlt += k.exits.rows[i].count;
 	CHECK_EQ_U64(hlt, 2);
 	CHECK(k.exits.vcpus[0].ended && !k.exits.vcpus[1].ended);
-	CHECK_EQ_U64(k.exits.vcpus[0].wall_ns, 600); /* no longer than it lived */
+	CHECK_EQ_U64(k.exits.vcpus[0].wall_ns, 600); /* no longer than the thread lived */
 	CHECK_EQ_U64(k.exits.vcpus[1].wall_ns, 1000);
 	CHECK_OK(rs_exits_check(&k.exits, 0));
 	kit_free(&k);
 }
 
-/* Its end was not seen, but the description tells the two apart. */
-TEST(a_tid_that_comes_again_without_an_end)
+/* Its end is missing, but the description distinguishes the two. */
+TEST(a_reused_tid_without_an_end)
 {
 	struct kit k;
 
@@ -335,8 +341,8 @@ TEST(a_tid_that_comes_again_without_an_end)
 	kit_free(&k);
 }
 
-/* An imported trace: no session, no thread lines, one stream; the vCPU is what entries say. */
-TEST(events_of_unknown_threads_are_counted_right)
+/* An imported trace: no session, no thread lines, one stream; entries name the vCPU. */
+TEST(events_of_unknown_threads_are_counted)
 {
 	struct kit k;
 
@@ -346,7 +352,7 @@ TEST(events_of_unknown_threads_are_counted_right)
 	kit_entry(&k, -300, 11, 4);
 	kit_vmx_exit(&k, 500, 11, IO);
 	kit_entry(&k, 600, 11, 4);
-	kit_put(&k, 700, 0, "vcpu", "entry", { "vcpu_id", 1 });	 /* no tid: nobody's */
+	kit_put(&k, 700, 0, "vcpu", "entry", { "vcpu_id", 1 });	 /* no tid: of no thread */
 	kit_put(&k, 700, -1, "vcpu", "entry", { "vcpu_id", 1 }); /* nor this */
 	kit_take(&k, true, 0);
 	CHECK_EQ_U64(k.exits.n_rows, 2);
@@ -362,7 +368,7 @@ TEST(events_of_unknown_threads_are_counted_right)
 }
 
 /* Stamps that no clock gives: nothing overflows, and the time adds up. */
-TEST(stamps_at_both_ends)
+TEST(stamps_at_both_limits)
 {
 	struct kit k;
 
@@ -379,7 +385,7 @@ TEST(stamps_at_both_ends)
 	kit_free(&k);
 }
 
-/* Codes of every kind are kept whole, and instruction sets apart. */
+/* Codes of every kind are kept whole, and instruction sets separate. */
 TEST(codes_are_kept_whole)
 {
 	struct kit k;
@@ -432,7 +438,7 @@ TEST(user_exits_by_kvm_exit_reason)
 
 /* ---- causes --------------------------------------------------------------------------------- */
 
-TEST(causes_and_what_they_cost)
+TEST(causes_and_their_costs)
 {
 	const struct rs_exits_cause *c;
 	struct kit k;
@@ -446,19 +452,19 @@ TEST(causes_and_what_they_cost)
 	kit_put(&k, 2100, 101, "io", "pio", { "port", 0x3f8 }, { "write", 1 });
 	kit_put(&k, 2200, 101, "cpu", "interrupt", { "vector", 0xec }); /* costs nothing itself */
 	kit_entry(&k, 2250, 101, 0);
-	/* a read of the VMM's memory is asked for, and counted when it is answered */
+	/* a read of the VMM's memory is requested, and counted when it is answered */
 	kit_vmx_exit(&k, 3000, 101, EPT);
 	kit_put(&k, 3100, 101, "io", "mmio", { "type", 0 }, { "gpa", 0xfec00010 });
 	kit_user_exit(&k, 3200, 101, 6);
 	kit_put(&k, 3800, 101, "io", "mmio", { "type", 1 }, { "gpa", 0xfec00010 });
 	kit_entry(&k, 4000, 101, 0);
-	/* its delivery was cut short: not another interrupt */
+	/* its delivery was interrupted: not another interrupt */
 	kit_put(&k, 4100, 101, "cpu", "interrupt", { "vector", 0xec }, { "again", 1 });
-	/* of a page fault's code the kinds */
+	/* for a page fault, the kinds of its code */
 	kit_vmx_exit(&k, 5000, 101, EPT);
 	kit_put(&k, 5100, 101, "mmu", "page-fault", { "error_code", 0x80000083u });
 	kit_entry(&k, 5010, 101, 0);
-	/* an exit that nothing was said of */
+	/* an exit without a cause */
 	kit_vmx_exit(&k, 6000, 101, HLT);
 	kit_entry(&k, 9000, 101, 0);
 	kit_take(&k, true, 0);
@@ -475,7 +481,7 @@ TEST(causes_and_what_they_cost)
 	CHECK_EQ_U64(c->entered, 0);
 	CHECK_EQ_U64(kit_cause(&k, 101, RS_CAUSE_PAGE_FAULT, 3)->count, 1);
 	CHECK_EQ_U64(k.exits.n_causes, 4);
-	/* the costliest first */
+	/* sorted by cost */
 	CHECK_EQ_U64(k.exits.cause_rows[0].kind, RS_CAUSE_MMIO_READ);
 	CHECK_EQ_U64(k.exits.cause_rows[1].kind, RS_CAUSE_PIO_WRITE);
 	kit_free(&k);
@@ -553,7 +559,7 @@ TEST(causes_have_names)
 	CHECK_STR(rs_cause_kind_name(RS_CAUSE_MSR_WRITE), "msr write");
 	CHECK_STR(rs_cause_kind_name(RS_CAUSE_NONE), "-");
 	CHECK_STR(rs_cause_kind_name(77), "-");
-	/* all the bits that a page fault has, and more: it ends within the text */
+	/* all the bits of a page fault, and more: it ends within the text */
 	for (uint64_t bits = 0; bits < 256; bits++) {
 		char text[RS_CAUSE_TEXT_MAX];
 
@@ -577,7 +583,7 @@ TEST(causes_of_arm64)
 	kit_put(&k, 1500, 101, "arm64", "exit", { "reason", 1 });
 	kit_put(&k, 1600, 101, "arm64", "wfx", { "event", 1 });
 	kit_entry(&k, 1700, 101, -1);
-	/* a fault that turns out to be MMIO: the time is MMIO's, and both are counted */
+	/* a fault that is MMIO: the time is MMIO's, and both are counted */
 	kit_put(&k, 1800, 101, "arm64", "exit", { "reason", 0x24 });
 	kit_put(&k, 1900, 101, "arm64", "guest-fault", { "esr", 0x93c08046u });
 	kit_put(&k, 1950, 101, "io", "mmio", { "type", 2 }, { "gpa", 0x09000000 });
@@ -625,11 +631,11 @@ TEST(long_exits_from_events)
 	kit_put(&k, 1100, 101, "io", "pio", { "port", 0x70 }, { "write", 1 });
 	kit_user_exit(&k, 1200, 101, 2);
 	kit_entry(&k, 2001, 101, 5);
-	/* what the session reported of it, too: it is not reported twice */
+	/* already reported by the session: it is not reported twice */
 	kit_put(&k, 2001, 101, "vcpu", "long-exit", { "isa", 1 }, { "code", IO },
 		{ "total", 1001 });
 	kit_vmx_exit(&k, 3000, 101, HLT);
-	kit_entry(&k, 4000, 101, 5); /* no longer than that */
+	kit_entry(&k, 4000, 101, 5); /* at most the reported time */
 	REQUIRE_EQ_U64(longs.n, 1);
 	CHECK_EQ_S64(longs.at[0].ts_ns, 2001);
 	CHECK_STR(longs.at[0].vm, "web");
@@ -646,8 +652,8 @@ TEST(long_exits_from_events)
 	kit_free(&k);
 }
 
-/* A live session keeps no events: it reports the long ones alone. */
-TEST(long_exits_that_a_session_tells)
+/* A live session keeps no events: it only reports the long ones. */
+TEST(long_exits_from_a_session)
 {
 	struct longs longs = { 0 };
 	const struct rs_exits_options options = {
@@ -678,8 +684,8 @@ TEST(long_exits_that_a_session_tells)
 
 /* ---- takes ---------------------------------------------------------------------------------- */
 
-/* Each take has what came since the one before; all has everything. */
-TEST(takes_are_what_came_since)
+/* Each take has what was added since the previous one; the total has everything. */
+TEST(takes_have_only_new_counts)
 {
 	const struct rs_exits_row *row;
 	struct kit k;
@@ -729,7 +735,9 @@ TEST(takes_are_what_came_since)
 	kit_free(&k);
 }
 
-/* Polling that a take had shown as the kernel's: nothing is below 0, and the sum stays. */
+/*
+ * Polling that an earlier take reported as kernel time: no value is negative, and the sum is kept.
+ */
 TEST(a_take_in_the_middle_of_polling)
 {
 	uint64_t sum = 0, poll;
@@ -749,7 +757,7 @@ TEST(a_take_in_the_middle_of_polling)
 	poll = kit_vcpu(&k, 101)->ns[RS_VCPU_POLL];
 	CHECK_EQ_U64(sum, 2000);
 	CHECK_EQ_U64(kit_vcpu(&k, 101)->wall_ns, 2000);
-	/* of the 5000, only as much as there is to give; the kernel's share is made up for */
+	/* of the 5000, only as much as is available; the kernel's share is corrected */
 	CHECK_EQ_U64(kit_vcpu(&k, 101)->ns[RS_VCPU_KERNEL], 0);
 	CHECK(poll > 0 && poll <= 2000);
 	CHECK_OK(rs_exits_check(&k.exits, 0));
@@ -760,7 +768,10 @@ TEST(a_take_in_the_middle_of_polling)
 	kit_free(&k);
 }
 
-/* ---- the session's lines, and conservation -------------------------------------------------- */
+/*
+ * ---- the session's lines, and conservation of time
+ * --------------------------------------------------
+ */
 
 static void session_line(struct kit *k, int64_t ts, int tid, uint64_t run, uint64_t wait)
 {
@@ -774,7 +785,7 @@ static void session_line(struct kit *k, int64_t ts, int tid, uint64_t run, uint6
 			      "named"));
 }
 
-/* Opened at 1000: from there on it is watched. 1500000 ns on a CPU, 500000 waiting. */
+/* Opened at 1000: it is observed from then on. 1500000 ns on a CPU, 500000 waiting. */
 static void session(struct kit *k, uint64_t run_end, uint64_t wait_end)
 {
 	kit_init(k, &everything);
@@ -789,7 +800,7 @@ static void session(struct kit *k, uint64_t run_end, uint64_t wait_end)
 	kit_take(k, true, 0);
 }
 
-TEST(a_session_tells_whose_and_how_long)
+TEST(a_session_identifies_threads_and_their_times)
 {
 	struct kit k;
 
@@ -811,28 +822,28 @@ TEST(a_session_tells_whose_and_how_long)
 	kit_free(&k);
 }
 
-TEST(a_difference_is_an_error_that_names_it)
+TEST(a_difference_is_an_error_with_its_amount)
 {
 	struct rs_exits_vcpu vcpu = { .vm = "v", .pid = 7, .tid = 8, .vcpu = 2, .wall_ns = 1000 };
 	struct rs_exits exits = { .latency = true, .vcpus = &vcpu, .n_vcpus = 1 };
 	struct kit k;
 
-	session(&k, 50000000 + 1400000, 3500000); /* a hundred us less: 5 parts in a hundred */
+	session(&k, 50000000 + 1400000, 3500000); /* 100 us less: 5 % */
 	CHECK_ERR(rs_exits_check(&k.exits, 0), RS_FAILED,
 		  "on a CPU or waiting for one 2000000 ns, by schedstat 1900000");
 	CHECK_OK(rs_exits_check(&k.exits, 100000));
 	kit_free(&k);
-	session(&k, 51600000, 3400000); /* charged otherwise, a little */
+	session(&k, 51600000, 3400000); /* a small amount charged otherwise */
 	CHECK_OK(rs_exits_check(&k.exits, 0));
 	kit_free(&k);
-	session(&k, 51800000, 3200000); /* and more than the scheduler would */
+	session(&k, 51800000, 3200000); /* and more than the scheduler would charge */
 	CHECK_ERR(rs_exits_check(&k.exits, 0), RS_FAILED,
 		  "on a CPU 1500000 ns, by schedstat 1800000");
 	kit_free(&k);
 	session(&k, 51500000, 3000000 + 600000);
 	CHECK_ERR(rs_exits_check(&k.exits, 0), RS_FAILED, "named vCPU 1 (pid 100, tid 101)");
 	kit_free(&k);
-	session(&k, 51510000, 3500000); /* within one part in a hundred */
+	session(&k, 51510000, 3500000); /* within 1 % */
 	CHECK_OK(rs_exits_check(&k.exits, 0));
 	kit_free(&k);
 
@@ -845,8 +856,8 @@ TEST(a_difference_is_an_error_that_names_it)
 	CHECK_OK(rs_exits_check(&exits, 0));
 }
 
-/* The session closes after the thread has ended: its line there is no new thread's. */
-TEST(the_last_line_of_a_thread_that_has_ended)
+/* The session closes after the thread has ended: its last line is not a new thread's. */
+TEST(the_last_line_of_an_ended_thread)
 {
 	struct kit k;
 
@@ -860,7 +871,7 @@ TEST(the_last_line_of_a_thread_that_has_ended)
 	CHECK_EQ_U64(k.exits.n_vcpus, 1);
 	CHECK(kit_vcpu(&k, 101)->ended);
 	CHECK_EQ_U64(kit_vcpu(&k, 101)->wall_ns, 2000);
-	/* but the line of another, that has the tid now, is */
+	/* but the line of another thread, that has the tid now, is */
 	kit_thread(&k, 200, 101, "other", 0);
 	session_line(&k, 10000, 101, 0, 0);
 	kit_take(&k, true, 0);
@@ -868,8 +879,10 @@ TEST(the_last_line_of_a_thread_that_has_ended)
 	kit_free(&k);
 }
 
-/* Nothing was seen of it, and the session says that it slept: that is known, not unknown. */
-TEST(who_slept_all_the_time)
+/*
+ * The thread has no events, and the session reports that it slept: its state is known, not unknown.
+ */
+TEST(threads_that_slept_all_the_time)
 {
 	static const struct kit_arg slept[] = {
 		{ "pid", 100 }, { "vcpu", 2 }, { "asleep", 1 }, { NULL, 0 }
@@ -887,15 +900,15 @@ TEST(who_slept_all_the_time)
 	kit_take(&k, true, 0);
 	CHECK_EQ_U64(kit_vcpu(&k, 102)->ns[RS_VCPU_HALTED], 8000);
 	CHECK_EQ_U64(kit_vcpu(&k, 102)->ns[RS_VCPU_UNKNOWN], 0);
-	/* one of which something was seen is where that has left it, whatever is said */
+	/* a thread with events is in the state that its events left it in, whatever is reported */
 	CHECK_EQ_U64(kit_vcpu(&k, 101)->ns[RS_VCPU_GUEST], 1000);
 	CHECK_EQ_U64(kit_vcpu(&k, 101)->ns[RS_VCPU_KERNEL], 7000);
 	CHECK_OK(rs_exits_check(&k.exits, 0));
 	kit_free(&k);
 }
 
-/* A single line shows no difference; nor do those of a thread that has ended. */
-TEST(schedstat_that_tells_nothing)
+/* A single line shows no difference; neither do those of a thread that has ended. */
+TEST(schedstat_without_information)
 {
 	struct kit k;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events of the provider kvm, one after the other, into an exits sink; for tests of what it makes
- * of them and of how that is shown. */
+/*
+ * Puts events of the provider kvm into an exits sink, for tests of its analysis and of its reports.
+ */
 #ifndef RS_TESTS_EXITS_KIT_H
 #define RS_TESTS_EXITS_KIT_H
 
@@ -15,9 +16,8 @@
 
 struct kit {
 	struct rs_schema *schema;
-	struct rs_stream mixed; /* of losses */
-	struct rs_stream
-		streams[KIT_THREADS_MAX]; /* of threads, as a store's description has them */
+	struct rs_stream mixed;			   /* of losses */
+	struct rs_stream streams[KIT_THREADS_MAX]; /* of threads, as in a store's description */
 	uint32_t n_streams;
 	struct rs_sink *sink;
 	struct rs_exits exits; /* of the last kit_take() */
@@ -45,7 +45,7 @@ __attribute__((unused)) static void kit_free(struct kit *k)
 	rs_schema_destroy(k->schema);
 }
 
-/* From here on the tid's events are of this thread. */
+/* From here on the tid's events belong to this thread. */
 __attribute__((unused)) static void kit_thread(struct kit *k, int pid, int tid, const char *vm,
 					       int vcpu)
 {
@@ -95,7 +95,7 @@ static void kit_set(const struct rs_event *event, uint8_t *payload, const char *
 	test_fail(TEST_HERE, "%s has no field %s", event->probe, name);
 }
 
-/* One event at ts; args end with a NULL name. vm: the text of session::thread. */
+/* Puts one event at ts; args end with a NULL name. vm: the text of session::thread. */
 __attribute__((unused)) static struct rs_error *
 kit_put_text(struct kit *k, int64_t ts, int tid, const char *class_name, const char *name,
 	     const struct kit_arg *args, const char *vm)
@@ -126,7 +126,7 @@ kit_put_text(struct kit *k, int64_t ts, int tid, const char *class_name, const c
 			      (const struct kit_arg[]){ __VA_ARGS__ __VA_OPT__(, ){ NULL, 0 } },   \
 			      NULL))
 
-/* The common ones. */
+/* The common events. */
 #define kit_vmx_exit(k, ts, tid, code)                                                             \
 	kit_put(k, ts, tid, "vmx", "exit", { "reason", (code)&0xffff }, { "flags", (code) >> 16 })
 #define kit_svm_exit(k, ts, tid, code) kit_put(k, ts, tid, "svm", "exit", { "reason", code })
@@ -141,7 +141,7 @@ __attribute__((unused)) static void kit_take(struct kit *k, bool all, int64_t to
 	CHECK_OK(rs_exits_collect(k->sink, all, to_ns, &k->exits));
 }
 
-/* The row of a reason of a thread; a failure and an empty one where there is none. */
+/* Returns the row of a reason of a thread; if there is none, fails and returns an empty row. */
 __attribute__((unused)) static const struct rs_exits_row *
 kit_row(const struct kit *k, int tid, uint32_t isa, uint32_t nested, uint32_t code)
 {

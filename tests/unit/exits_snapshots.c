@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Exits that a live session has counted already: its snapshots, round by round; and that the same
- * exits give the same result whether they come as snapshots or as events.
+ * Exits that a live session has already counted: its snapshots, round by round. The same exits must
+ * give the same result as snapshots and as events.
  */
 #include "exits_kit.h"
 
@@ -16,7 +16,7 @@ static const struct rs_exits_options everything = { .latency = true, .causes = t
 
 #define MOST 16
 
-/* A snapshot that a test fills; the counts of it are cumulative. */
+/* A snapshot that a test fills; its counts are cumulative. */
 struct shot {
 	struct rs_kvm_thread threads[MOST];
 	struct rs_kvm_exit exits[MOST];
@@ -26,7 +26,7 @@ struct shot {
 	struct rs_kvm_snapshot snapshot;
 };
 
-/* A thread of process 100, VM web, whose vCPU has its index for number. */
+/* A thread of process 100, VM web, whose vCPU number is its index. */
 static uint32_t shot_thread(struct shot *shot, int tid)
 {
 	uint32_t index = shot->snapshot.n_threads++;
@@ -101,7 +101,7 @@ static void second_round(struct kit *k, struct shot *shot, struct rs_hist *hist)
 	CHECK_EQ_U64(v->ns[RS_VCPU_KERNEL], 150);
 	CHECK_EQ_U64(v->ns[RS_VCPU_POLL], 900);
 	CHECK_EQ_U64(v->wall_ns, 1800);
-	CHECK_OK(rs_exits_check(&k->exits, 800)); /* schedstat's last word was before */
+	CHECK_OK(rs_exits_check(&k->exits, 800)); /* schedstat's last value was earlier */
 }
 
 TEST(snapshots_add_up)
@@ -163,8 +163,8 @@ TEST(snapshots_add_up)
 	kit_free(&k);
 }
 
-/* Two snapshots between two takes: least and greatest are those of both. */
-TEST(snapshots_between_takes_keep_least_and_greatest)
+/* Two snapshots between two takes: minimum and maximum cover both. */
+TEST(snapshots_between_takes_keep_minimum_and_maximum)
 {
 	struct shot shot = { 0 };
 	struct rs_kvm_exit *e;
@@ -191,8 +191,8 @@ TEST(snapshots_between_takes_keep_least_and_greatest)
 	kit_free(&k);
 }
 
-/* A tid that comes again is another thread, with an index of its own. */
-TEST(a_tid_that_comes_again_in_snapshots)
+/* A reused tid is another thread, with another index. */
+TEST(a_reused_tid_in_snapshots)
 {
 	struct shot shot = { 0 };
 	struct kit k;
@@ -210,14 +210,14 @@ TEST(a_tid_that_comes_again_in_snapshots)
 	CHECK_EQ_U64(k.exits.rows[1].count, 5);
 	REQUIRE_EQ_U64(k.exits.n_vcpus, 2);
 	CHECK(k.exits.vcpus[0].ended && !k.exits.vcpus[1].ended);
-	kit_take(&k, false, 20); /* the one that ended has been reported */
+	kit_take(&k, false, 20); /* the ended thread has been reported */
 	CHECK_EQ_U64(k.exits.n_vcpus, 1);
 	kit_take(&k, true, 20);
 	CHECK_EQ_U64(k.exits.n_vcpus, 2);
 	kit_free(&k);
 }
 
-/* A thread whose vCPU is not known is hidden for two seconds, and then has all its counts. */
+/* A thread whose vCPU is unknown is hidden for two seconds, and then has all its counts. */
 TEST(a_thread_is_hidden_until_its_vcpu_is_known)
 {
 	const uint64_t second = 1000000000;
@@ -250,7 +250,7 @@ TEST(a_thread_is_hidden_until_its_vcpu_is_known)
 	kit_free(&k);
 }
 
-TEST(the_last_snapshot_hides_nothing_but_what_is_not_wanted)
+TEST(the_last_snapshot_hides_only_unselected_threads)
 {
 	struct shot shot = { .last = true };
 	struct kit k;
@@ -270,14 +270,14 @@ TEST(the_last_snapshot_hides_nothing_but_what_is_not_wanted)
 	kit_free(&k);
 }
 
-TEST(what_was_dropped_is_reported_once)
+TEST(dropped_exits_are_reported_once)
 {
 	struct shot shot = { .snapshot = { .dropped_exits = 9 } };
 	struct kit k;
 
 	kit_init(&k, &everything);
 	put(&k, &shot, 5);
-	kit_put(&k, 5, 0, "session", "close", { "dropped", 9 }); /* the same, in the events */
+	kit_put(&k, 5, 0, "session", "close", { "dropped", 9 }); /* the same exits, as events */
 	kit_take(&k, false, 10);
 	CHECK_EQ_U64(k.exits.dropped, 9);
 	put(&k, &shot, 15);
@@ -288,7 +288,7 @@ TEST(what_was_dropped_is_reported_once)
 	kit_free(&k);
 }
 
-/* A session that records gives the same exits twice: in snapshots, and as events. */
+/* A session that records has the same exits twice: in snapshots, and as events. */
 TEST(a_thread_of_snapshots_is_not_counted_again)
 {
 	struct shot shot = { 0 };
@@ -312,7 +312,7 @@ TEST(a_thread_of_snapshots_is_not_counted_again)
 	kit_free(&k);
 }
 
-TEST(counts_of_another_kind_are_left)
+TEST(counts_of_another_kind_are_ignored)
 {
 	const struct rs_counts other = { .kind = RS_COUNTS_XEN };
 	struct kit k;
@@ -324,14 +324,17 @@ TEST(counts_of_another_kind_are_left)
 	kit_free(&k);
 }
 
-/* ---- snapshots and events alike ------------------------------------------------------------- */
+/*
+ * ---- snapshots and events with equal results
+ * -------------------------------------------------------------
+ */
 
 #define CODES  5u
 #define CAUSES 3u /* MSRs 0, 1, 2 that are written */
 #define STEPS  20011
 #define BASE   UINT64_C(1000)
 
-/* What BPF keeps of a thread, as it does it: the state machine and plain sums. */
+/* A model of what BPF keeps of a thread: the state machine and plain sums. */
 struct model {
 	struct rs_vcpu_time time;
 	bool pending, off;
@@ -414,7 +417,7 @@ static void model_exit(struct model *m, struct kit *k, uint64_t now)
 	}
 }
 
-/* One thing that happens, on both sides; k's sink gets it as an event. */
+/* One change on both sides; k's sink gets it as an event. */
 static void step(struct model *m, struct kit *k, uint64_t now)
 {
 	uint32_t what = random_below(8);
@@ -466,7 +469,7 @@ static void step(struct model *m, struct kit *k, uint64_t now)
 	}
 }
 
-/* The model's sums, as a live source gives them. */
+/* The model's sums, as a live source delivers them. */
 static void model_put(const struct model *m, struct kit *k, uint64_t now)
 {
 	struct shot shot = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Spans whose begin or end is lost, in the Trace Event Format: those that are left nest. */
+/* Spans whose begin or end is lost, in the Trace Event Format: the remaining ones are nested. */
 #include "store_kit.h"
 
 #include "export/export.h"
@@ -23,7 +23,7 @@ static void span(struct rs_export *export, const struct rs_stream *stream, uint6
 #define BEGIN(us, depth) span(export, &stream, RS_ID_SPAN_BEGIN, us, depth)
 #define END(us, depth)	 span(export, &stream, RS_ID_SPAN_END, us, depth)
 
-TEST(spans_nest_though_some_are_lost)
+TEST(spans_are_nested_if_some_are_lost)
 {
 	static const char expected[] =
 		"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
@@ -37,8 +37,8 @@ TEST(spans_nest_though_some_are_lost)
 #define E(us) "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":" us ".000}"
 		B("2") ",\n" B("3") ",\n" E("4") ",\n" /* the end of the one at 3 was lost */
 		B("4") ",\n" E("5") ",\n" E("6") ",\n" /* and that of the one at 2 */
-		B("6") ",\n" B("7") ",\n" B("8") ",\n" /* two ends at once */
-		E("9") ",\n" E("9") ",\n" E("9") ",\n" /* 7 and 8 are over with 6 */
+		B("6") ",\n" B("7") ",\n" B("8") ",\n" /* two ends at the same time */
+		E("9") ",\n" E("9") ",\n" E("9") ",\n" /* 7 and 8 end with 6 */
 		B("11") ",\n" E("11") "\n]}\n";	       /* open at the end */
 	struct rs_stream stream = { .vm = "web", .vcpu = 5, .cpu = RS_UNKNOWN, .tid = RS_UNKNOWN };
 	struct rs_export *export = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What profiles are in each format. Readers of other projects judge in tests/trace/profile.test. */
+/* Profiles in each format. tests/trace/profile.test checks them with readers of other projects. */
 #include "../test.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static char *written(rs_profile_write_fn *write, const struct rs_profile *profil
 	return text;
 }
 
-TEST(folded_lines_join_equal_paths)
+TEST(folded_lines_merge_equal_paths)
 {
 	struct rs_profile profile;
 	size_t n;
@@ -83,7 +83,7 @@ TEST(a_flame_graph_s_frames_lie_within_their_callers)
 	rs_profile_deinit(&profile);
 }
 
-/* Decompresses, and searches for the encodings of some fields. */
+/* Decompresses the output, and searches for the encodings of some fields. */
 TEST(pprof_s_message_is_compressed)
 {
 	struct rs_profile profile;
@@ -114,6 +114,28 @@ TEST(speedscope_has_a_profile_of_each_value)
 	text = written(rs_profile_write_speedscope, &profile, &n);
 	CHECK(strstr(text, "\"name\":\"space\",\"unit\":\"bytes\"") != NULL);
 	CHECK(strstr(text, "\"weights\":[70,10,25],\"startValue\":0,\"endValue\":105") != NULL);
+	free(text);
+	rs_profile_deinit(&profile);
+}
+
+TEST(callgrind_s_functions_have_their_calls)
+{
+	struct rs_profile profile;
+	size_t n;
+	char *text;
+
+	profile_make(&profile);
+	path_add(&profile, (const char *[]){ "main", "b", "main" }, 3, 3);
+	text = written(rs_profile_write_callgrind, &profile, &n);
+	CHECK(strstr(text, "\npositions: line\nevents: space count\n") != NULL);
+	CHECK(strstr(text, "\nfn=(2) operator<\n") != NULL);
+	/*
+	 * Called in line 70 of main, which the test derives from the value; calls x;y in its own.
+	 */
+	CHECK(strstr(text, "\ncfn=(2) operator<\ncalls=1 0\n70 70 1\n") != NULL);
+	CHECK(strstr(text, "\ncfn=(3) x;y\ncalls=1 0\n70 70 1\n5 10 2\n") != NULL);
+	CHECK(strstr(text, "\nfn=(5) main'2\n3 3 1\n") != NULL);
+	CHECK(strstr(text, "\ntotals: 108 5\n") != NULL);
 	free(text);
 	rs_profile_deinit(&profile);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * xentrace's format, written of a trace that has no windows, as one that was recorded live: windows
- * are made, and what is read back is what was put in, by physical CPU and in order.
+ * xentrace's format, written from a trace without windows, such as a live recording: windows are
+ * made, and the records that are read back equal those put in, by physical CPU and in order.
  */
 #include "../test.h"
 
@@ -115,7 +115,7 @@ static void read_back(const struct trace *t)
 	rs_source_destroy(&foreign->source);
 }
 
-TEST(windows_are_made_where_there_are_none)
+TEST(windows_are_made_if_there_are_none)
 {
 	struct trace t;
 
@@ -132,8 +132,8 @@ TEST(windows_are_made_where_there_are_none)
 	trace_deinit(&t);
 }
 
-/* Events of other kinds have no place; nor has a record whose physical CPU is not known. */
-TEST(what_has_no_place_is_counted)
+/* Events of other kinds cannot be exported, nor can a record whose physical CPU is unknown. */
+TEST(unexportable_events_are_counted)
 {
 	struct rs_xen_record record = nth(1);
 	struct rs_view view = { .tsc = 1000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Guests played in the test's process: their memory is an array, their rings are filled by the
- * guest's own code for it. Guest memory may be written in one place only, a ring's head.
+ * Guests simulated in the test's process: their memory is an array, and the guest's own code fills
+ * their rings. Only a ring's head may be written in guest memory.
  */
 #ifndef GUEST_FAKE_H
 #define GUEST_FAKE_H
@@ -54,7 +54,7 @@ static inline struct rs_sbuf *ring_of(struct fake *f, uint32_t vcpu)
 	return (struct rs_sbuf *)(void *)(f->memory + RINGS + vcpu * RING_STRIDE);
 }
 
-/* A guest writes while its memory is read, as a machine's would: no race to report. */
+/* A guest writes while its memory is read, as on a real machine; this is not a race to report. */
 __attribute__((no_sanitize("thread"))) static inline void
 copy(volatile uint8_t *to, const volatile uint8_t *from, size_t bytes)
 {
@@ -117,7 +117,7 @@ static inline void ring_make(struct fake *f, uint32_t vcpu, uint32_t bytes)
 	CHECK_EQ_U64(rs_sbuf_producer_init(&f->p[vcpu], ring_of(f, vcpu), bytes), RS_SBUF_OK);
 }
 
-/* A sound guest of two vCPUs, with its area and rings in place. */
+/* A valid guest of two vCPUs, with its area and rings. */
 static inline struct fake *fake_create(const char *vm, uint32_t ring_bytes)
 {
 	struct fake *f = aligned_alloc(64, sizeof(*f));
@@ -151,10 +151,12 @@ static inline void fake_destroy(struct fake *f)
 	free(f);
 }
 
-#define APART 1000 /* ticks: more than a step of any counter, or what two CPUs' differ by */
+#define APART 1000 /* ticks: above any counter's step, and two CPUs' difference */
 
-/* One io::read. Its stamp on the host's clock; 0: refused. Later than the one before, of whichever
- * vCPU: what is of equal time is merged by the vCPUs' numbers. */
+/*
+ * Puts one io::read. Returns its stamp on the host's clock; 0: refused. The stamp is later than the
+ * previous one of any vCPU, because records of equal times are merged by vCPU number.
+ */
 static inline uint64_t emit(struct fake *f, uint32_t vcpu, uint64_t sector)
 {
 	static uint64_t last;
@@ -178,7 +180,7 @@ static inline uint64_t emit(struct fake *f, uint32_t vcpu, uint64_t sector)
 	return room.tsc;
 }
 
-static inline bool say(struct fake *f, uint32_t vcpu, uint16_t level, const char *text)
+static inline bool put_message(struct fake *f, uint32_t vcpu, uint16_t level, const char *text)
 {
 	return rs_emit_text(&f->p[vcpu], SAY_ID, &level, 2, text, strlen(text));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The heap of the guest kit, under other names: blocks of random sizes and alignments hold what was
- * written into them while others come and go, freed memory is used again, and what is no block ends
+ * The heap of the guest kit, under other names: blocks of random sizes and alignments keep their
+ * content while others are allocated and freed, freed memory is reused, and an invalid block ends
  * the guest.
  */
 #include "../test.h"
@@ -61,7 +61,7 @@ static bool intact(uint32_t i)
 	return true;
 }
 
-/* Allocates by a function of chance, or makes the block larger or smaller. */
+/* Allocates with a random function, or resizes the block. */
 static void block_make(uint32_t i)
 {
 	uint32_t bytes = chance(4) ? chance(200) : chance(9000), align = 8u << chance(8);
@@ -103,7 +103,7 @@ static void block_make(uint32_t i)
 	memset(at, blocks[i].byte, bytes);
 }
 
-TEST(blocks_keep_what_is_in_them)
+TEST(blocks_keep_their_content)
 {
 	rs_kit_heap(memory, sizeof(memory));
 	for (uint32_t round = 0; round < 100000; round++) {
@@ -124,7 +124,7 @@ TEST(blocks_keep_what_is_in_them)
 	}
 }
 
-TEST(a_class_is_the_smallest_that_holds_it)
+TEST(a_class_is_the_smallest_that_fits)
 {
 	for (uint64_t bytes = 32; bytes < 100000; bytes++) {
 		uint32_t class = class_of(bytes);
@@ -135,7 +135,7 @@ TEST(a_class_is_the_smallest_that_holds_it)
 	CHECK(class_of((UINT64_C(1) << 40) + UINT32_MAX) < CLASSES);
 }
 
-TEST(a_heap_that_is_used_up_has_no_memory)
+TEST(an_exhausted_heap_has_no_memory)
 {
 	uint32_t n = 0;
 	void *last = NULL, *at;

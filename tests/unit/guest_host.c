@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The host side of guest tracing, on guests played in this process: their memory is an array,
- * their rings are filled by the guest's own code for it. What a sound guest emits must come out,
- * through a source and through a recorder; one that is not sound must be reported, and cost nobody
- * else anything. Guest memory may be written in one place only, a ring's head.
+ * The host side of guest tracing, on guests simulated in this process: their memory is an array,
+ * and the guest's own code fills their rings. Events of a valid guest must pass through a source
+ * and through a recorder. An invalid guest must be reported, and must not affect others. Only a
+ * ring's head may be written in guest memory.
  */
 #include "guest_fake.h"
 
@@ -18,16 +18,16 @@ static struct rs_source *source_of(struct fake *f)
 	return source;
 }
 
-/* ---- what comes out ------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------------- */
 
-/* A run to the end of a guest that has ended. */
+/* Runs until the end of a guest that has ended. */
 static void drain_all(struct fake *f, struct rs_source *source, struct got_sink *got)
 {
 	rs_host_guest_end(f->host);
 	CHECK_OK(rs_run(source, NULL, &got->sink, NULL));
 }
 
-/* What three events of one vCPU look like: a read, a text, a span. */
+/* The expected form of three events of one vCPU: a read, a text, a span. */
 static void check_three(const struct got_sink *got, const char *vm, int vcpu)
 {
 	const struct got *at[3] = { NULL };
@@ -58,11 +58,12 @@ static void check_three(const struct got_sink *got, const char *vm, int vcpu)
 static void emit_three(struct fake *f, uint32_t vcpu)
 {
 	CHECK(emit(f, vcpu, 40 + vcpu));
-	CHECK(say(f, vcpu, 7, "words of some length"));
+	CHECK(put_message(f, vcpu, 7, "words of some length"));
 	span(f, vcpu);
 }
 
-/* ---- a sound guest, as a source ---------------------------------------------------------------
+/*
+ * ---- a valid guest, as a source ---------------------------------------------------------------
  */
 
 TEST(by_doorbell)
@@ -74,11 +75,11 @@ TEST(by_doorbell)
 
 	emit_three(f, 0);
 	emit_three(f, 1);
-	REQUIRE_OK(source->ops->next(source, &batch)); /* nobody has rung */
+	REQUIRE_OK(source->ops->next(source, &batch)); /* no doorbell yet */
 	CHECK_EQ_U64(batch.kind, RS_NEXT_IDLE);
 	CHECK_OK(ring_doorbell(f, 0));
 	CHECK_OK(ring_doorbell(f, 1));
-	CHECK_OK(ring_doorbell(f, 1)); /* once more changes nothing */
+	CHECK_OK(ring_doorbell(f, 1)); /* a second drain changes nothing */
 	CHECK_OK(rs_host_doorbell(f->host, 0, RS_DOORBELL_FULL, AREA));
 	drain_all(f, source, &got);
 	CHECK_EQ_U64(got.n, 6);
@@ -90,7 +91,7 @@ TEST(by_doorbell)
 	fake_destroy(f);
 }
 
-/* The host looks before the guest has made its area, and then before it has made its rings. */
+/* The host polls before the guest has made its area, and then before it has made its rings. */
 TEST(by_shared_area)
 {
 	struct fake *f = fake_create("vm", RING_BYTES);
@@ -121,7 +122,7 @@ TEST(by_shared_area)
 	fake_destroy(f);
 }
 
-/* A stamp of a guest whose TSC is offset cycles ahead is the host's plus that. */
+/* A stamp of a guest whose TSC is offset cycles ahead equals the host's plus the offset. */
 TEST(tsc_offsets_bring_vcpus_onto_the_host_s_clock)
 {
 	static const int64_t offsets[][VCPUS] = {
@@ -161,7 +162,7 @@ TEST(tsc_offsets_bring_vcpus_onto_the_host_s_clock)
 	}
 }
 
-TEST(kept_and_lost_are_all_that_was_emitted)
+TEST(kept_and_lost_equal_emitted)
 {
 	struct fake *f = fake_create("vm", 64 + 32 * 16);
 	struct rs_source *source = source_of(f);
@@ -173,7 +174,8 @@ TEST(kept_and_lost_are_all_that_was_emitted)
 	for (int round = 0; round < 300; round++) {
 		for (uint64_t burst = kit_random(&random) % 40; burst; burst--, n++) {
 			if (n % 5 == 0)
-				refused += !say(f, 0, 1, "a text of more slots than one, as it is");
+				refused +=
+					!put_message(f, 0, 1, "a text of several slots, unchanged");
 			else
 				refused += !emit(f, 0, n);
 		}
@@ -181,7 +183,7 @@ TEST(kept_and_lost_are_all_that_was_emitted)
 		if (batch.kind == RS_NEXT_EVENTS)
 			got_events(&got.sink, batch.views, batch.n);
 	}
-	for (int i = 0; i < 40; i++, n++) /* it ends with losses that it has not told */
+	for (int i = 0; i < 40; i++, n++) /* it ends with unreported losses */
 		refused += !emit(f, 0, n);
 	drain_all(f, source, &got);
 	CHECK(refused > 0);
@@ -215,7 +217,7 @@ static void recording_start(struct recording *r, const struct rs_clock *clock)
 	CHECK_OK(rs_recorder_create(&options, &r->recorder));
 }
 
-/* note: what the trace says of its being made; NULL: nothing amiss. */
+/* note: the trace's note about the recording; NULL: no problem. */
 static void recording_read(struct recording *r, const char *note, struct got_sink *got)
 {
 	struct rs_source *source;
@@ -236,7 +238,7 @@ static void recording_end(struct recording *r, struct got_sink *got)
 	remove_tree(r->dir);
 }
 
-/* The guest whose vCPUs ring when they are full, and its recorder. */
+/* The guest whose vCPUs ring when their rings are full, and its recorder. */
 static struct fake *ringing;
 static struct rs_recorder *rung;
 
@@ -248,7 +250,7 @@ static bool ring_when_full(struct rs_sbuf_producer *p)
 	       CHECK_OK(rs_recorder_drain_guest(rung, ringing->host, vcpu));
 }
 
-/* Rings far smaller than what is emitted; a full one's doorbell drains it. */
+/* Rings far smaller than the emitted data; a full one's doorbell drains it. */
 TEST(recorded_by_doorbell)
 {
 	enum { N = 5003 };
@@ -292,7 +294,7 @@ static bool wait_when_full(struct rs_sbuf_producer *p)
 {
 	uint32_t head = __atomic_load_n(&p->ring->head, __ATOMIC_ACQUIRE);
 
-	/* The recorder polls: it takes what is there. */
+	/* The recorder polls and drains the available records. */
 	for (int i = 0; i < 100000 && head == __atomic_load_n(&p->ring->head, __ATOMIC_ACQUIRE);
 	     i++)
 		usleep(100);
@@ -327,13 +329,13 @@ TEST(recorded_by_polling_the_area)
 	for (size_t i = 0; i < got.n; i++) {
 		CHECK_EQ_U64(got_value(&got.at[i]), i);
 		CHECK_EQ_S64(got.at[i].ts_ns, rs_clock_ns(&f->clock, stamps[i]));
-		CHECK_EQ_S64(got.at[i].stream->clock->offset, 0); /* the host's */
+		CHECK_EQ_S64(got.at[i].stream->clock->offset, 0); /* of the host */
 	}
 	recording_end(&r, &got);
 	fake_destroy(f);
 }
 
-/* What the VMM's calls find where nobody polls: an area that is there, a doorbell rung before. */
+/* The VMM's calls without polling: an area that exists, a doorbell rung earlier. */
 TEST(recorded_without_polling_the_area)
 {
 	for (int doorbell = 0; doorbell < 2; doorbell++) {
@@ -363,8 +365,10 @@ TEST(recorded_without_polling_the_area)
 	}
 }
 
-/* Guests that never have a ring: one whose area is announced where there is none, at the end and
- * when it is removed; and one that may ring a doorbell, but never does. */
+/*
+ * Guests without a ring: one whose area is announced at a wrong address, at the end and when it is
+ * removed; and one that may ring a doorbell, but never does.
+ */
 TEST(guests_without_a_ring_are_reported)
 {
 	struct fake *wrong = fake_create("wrong", 64 + 32 * 100);
@@ -392,14 +396,15 @@ TEST(guests_without_a_ring_are_reported)
 	fake_destroy(mute);
 }
 
-TEST(a_guest_has_one_taker)
+TEST(a_guest_has_one_collector)
 {
 	struct fake *f = fake_create("vm", RING_BYTES);
 	struct rs_source *source = source_of(f), *second;
 	struct recording r = { 0 };
 	struct got_sink got = got_sink();
 
-	CHECK_ERR(rs_host_source(f->host, &second), RS_USAGE, "guest 'vm' is recorded or read");
+	CHECK_ERR(rs_host_source(f->host, &second), RS_USAGE,
+		  "guest 'vm' is already recorded or read");
 	recording_start(&r, &f->clock);
 	CHECK_ERR(rs_recorder_add_guest(r.recorder, f->host, true), RS_USAGE, "already");
 	CHECK_ERR(rs_recorder_drain_guest(r.recorder, f->host, 0), RS_USAGE,
@@ -410,7 +415,7 @@ TEST(a_guest_has_one_taker)
 	fake_destroy(f);
 }
 
-TEST(as_many_vcpus_as_there_may_be)
+TEST(the_maximum_number_of_vcpus)
 {
 	struct rs_clock clock = kit_clock(0);
 	struct rs_host_options options = { .vm = "vm", .clock = &clock };
@@ -425,10 +430,9 @@ TEST(as_many_vcpus_as_there_may_be)
 	rs_host_guest_destroy(NULL);
 }
 
-/* ---- guests that are not sound ----------------------------------------------------------------
- */
+/* ---- invalid guests ------------------------------------------------------------------------ */
 
-/* One thing that is wrong with a guest f. */
+/* One fault of a guest f. */
 #define SPOIL(name, wrong)                                                                         \
 	static void name(struct fake *f)                                                           \
 	{                                                                                          \
@@ -468,7 +472,7 @@ SPOIL(ring_no_elements, ring_of(f, 0)->ele_size = 0);
 SPOIL(ring_of_none, ring_of(f, 0)->ele_num = 0);
 SPOIL(ring_odd_elements, ring_of(f, 0)->ele_size = 33);
 
-/* Each number is right in 32 bits: 0x08000000 times 32 is 2^32. */
+/* Each number is valid in 32 bits: 0x08000000 times 32 is 2^32. */
 static void ring_product(struct fake *f)
 {
 	ring_of(f, 0)->ele_num = 0x8000000;
@@ -489,7 +493,7 @@ static void ring_of_logs(struct fake *f)
 	rs_sbuf_create(ring, RING_BYTES, 80);
 }
 
-/* What the header claims is beyond memory: found when it is read, and no earlier. */
+/* The header's claim exceeds memory, which is detected when it is read, not earlier. */
 static void ring_beyond(struct fake *f)
 {
 	struct rs_sbuf *ring = ring_of(f, 1);
@@ -505,8 +509,8 @@ static const struct {
 	const char *name;
 	void (*spoil)(struct fake *);
 	const char *error;
-	int lives; /* the vCPU whose events still come; -1: none */
-	bool late; /* found when it is drained */
+	int lives; /* the vCPU whose events are still drained; -1: none */
+	bool late; /* detected when it is drained */
 } hostile[] = {
 #define HOSTILE(spoil, ...)                                                                        \
 	{                                                                                          \
@@ -545,7 +549,7 @@ static const struct {
 	HOSTILE(ring_odd_elements, "sizes are impossible", 1),
 	HOSTILE(ring_product, "sizes are impossible", 1),
 	HOSTILE(ring_huge, "sizes are impossible", 1),
-	HOSTILE(ring_of_logs, "a ring whose elements are no slots at guest-physical 0x4000", 1),
+	HOSTILE(ring_of_logs, "a ring whose elements are not slots at guest-physical 0x4000", 1),
 	HOSTILE(ring_beyond, "guest 'bad', vCPU 1: the ring's memory cannot be reached", 0, true),
 };
 #define HOSTILE_N (sizeof(hostile) / sizeof(hostile[0]))
@@ -560,8 +564,10 @@ static struct fake *hostile_create(size_t i)
 	return f;
 }
 
-/* Rings every vCPU's doorbells as a VMM serves them, with a recorder unless it is NULL. Returns the
- * error, which must be one. */
+/*
+ * Rings every vCPU's doorbells as a VMM serves them, with a recorder unless it is NULL. Returns the
+ * error, which must exist.
+ */
 static struct rs_error *ring_all(struct fake *f, struct rs_recorder *recorder)
 {
 	struct rs_error *err = NULL;
@@ -613,8 +619,8 @@ TEST(hostile_guests_as_sources)
 	}
 }
 
-/* A sound guest in the same recorder keeps its trace. */
-TEST(hostile_guests_beside_a_sound_one)
+/* A valid guest in the same recorder keeps its trace. */
+TEST(hostile_guests_together_with_a_valid_one)
 {
 	for (size_t i = 0; i < HOSTILE_N; i++) {
 		for (int doorbell = 0; doorbell < 2; doorbell++) {
@@ -635,7 +641,7 @@ TEST(hostile_guests_beside_a_sound_one)
 			if (doorbell)
 				err = ring_all(f, r.recorder);
 			close_err = rs_recorder_close(r.recorder, &r.sum);
-			/* What the VMM was not there to be told; or is of the recording itself. */
+			/* Losses from before the VMM was informed, or of the recording itself. */
 			noted = !doorbell || hostile[i].late;
 			if (noted)
 				CHECK_ERR(close_err, RS_DAMAGED, hostile[i].error);
@@ -653,17 +659,18 @@ TEST(hostile_guests_beside_a_sound_one)
 	}
 }
 
-TEST(doorbells_that_make_no_sense)
+TEST(invalid_doorbells)
 {
 	struct fake *f = fake_create("vm", RING_BYTES);
 	struct rs_source *source = source_of(f);
 	struct got_sink got = got_sink();
 
 	CHECK_ERR(rs_host_doorbell(f->host, 1, 0, AREA), RS_USAGE, "vCPU 1: doorbell with EAX 0x0");
-	CHECK_ERR(rs_host_doorbell(f->host, 0, 4, AREA), RS_USAGE, "EAX 0x4, which is no request");
+	CHECK_ERR(rs_host_doorbell(f->host, 0, 4, AREA), RS_USAGE,
+		  "EAX 0x4, which is not a request");
 	CHECK_ERR(rs_host_doorbell(f->host, 0, UINT32_MAX, AREA), RS_USAGE, "EAX 0xffffffff");
 	CHECK_OK(rs_host_doorbell(f->host, 0, RS_DOORBELL_FULL, AREA)); /* not registered */
-	/* Nothing there yet: it may ring again when there is. */
+	/* Nothing there yet: it may ring again later. */
 	CHECK_ERR(rs_host_doorbell(f->host, 0, RS_DOORBELL_REGISTER, AREA + 8), RS_DAMAGED,
 		  "no trace area (its magic is missing) at guest-physical 0x1008");
 	area_of(f)->ring[0].bytes = 0;
@@ -701,7 +708,7 @@ TEST(an_area_outside_memory)
 				err = rs_host_doorbell(f->host, 0, RS_DOORBELL_REGISTER, areas[i]);
 			else
 				rs_host_set_area(f->host, areas[i]);
-			if (doorbell) /* told once; a good one after it comes too late */
+			if (doorbell) /* reported once; a good one after it is too late */
 				CHECK_OK(ring_doorbell(f, 0));
 			rs_host_guest_end(f->host);
 			run_err = rs_run(source, NULL, &got.sink, NULL);
@@ -719,7 +726,7 @@ SPOIL(later_tail_out, ring_of(f, 0)->tail = ring_of(f, 0)->size);
 SPOIL(later_tail_odd, ring_of(f, 0)->tail ^= 4);
 SPOIL(later_gone, f->visible = 0);
 
-/* What came before the ring broke stays; the other vCPU's goes on, if it has memory. */
+/* Records from before the ring broke stay; the other vCPU's drain continues, if it has memory. */
 TEST(rings_that_break_later)
 {
 	static const struct {
@@ -769,7 +776,7 @@ TEST(rings_that_break_later)
 /* ---- memory that changes between two reads ----------------------------------------------------
  */
 
-/* The run's error may be any, or none; memory that is not the guest's to give is not touched. */
+/* The run may return any error, or none; memory that is not the guest's is not touched. */
 static void run_changing(uint64_t word, uint64_t by, uint32_t at)
 {
 	struct fake *f = fake_create("vm", 64 + 32 * 40);
@@ -811,7 +818,7 @@ TEST(memory_that_changes_between_reads)
 		uint64_t from, to;
 	} words[] = {
 		{ AREA, AREA + 40 },	     /* the area's head */
-		{ AREA + 64, AREA + 80 },    /* a vCPU's place in it */
+		{ AREA + 64, AREA + 80 },    /* a vCPU's entry in it */
 		{ SITES, SITES + 48 },	     /* two sites */
 		{ TEXTS, TEXTS + 8 },	     /* a text */
 		{ RINGS, RINGS + 64 + 128 }, /* a ring's header, and slots */

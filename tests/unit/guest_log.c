@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest's log, here in a program: early lines, the switch, lanes by vCPU, levels that the host
+ * The guest's log, run in a program: early lines, the switch, lanes by vCPU, levels that the host
  * changes, a second boot that leaves the first one's lines for recovery; and lines that are events.
  */
 #include "../test.h"
 
 #include "log_kit.h"
 
-/* The lines of a guest are asked for by its own names. */
+/* The guest's own names, to request its lines. */
 #undef RS_LOG
 #include "guest/log.c"
 
@@ -15,7 +15,7 @@
 #include "log/memory.h"
 #include <ringside/ring.h>
 
-/* What the runtime has beside; here it is ours. */
+/* Provided by the runtime; here by the test. */
 uint32_t rs_guest_mask;
 struct rs_guest_area rs_guest_area = { .to_gpa = 0x1000 };
 
@@ -85,7 +85,7 @@ static void check_two_boots(struct rs_ring_memory *memory, const char *path)
 	struct rs_log_line line;
 
 	boot();
-	rs_guest_log_put(NULL, RS_LOG_INFO, "before there is anything"); /* no number, nowhere */
+	rs_guest_log_put(NULL, RS_LOG_INFO, "before initialization"); /* no number, nowhere */
 	CHECK(rs_guest_log_early(early + 1, 100) == RS_GUEST_BAD_RING);
 	REQUIRE(rs_guest_log_early(early, sizeof(early)) == RS_GUEST_OK);
 	CHECK_EQ_U64(self.early.elements, 512);
@@ -96,7 +96,7 @@ static void check_two_boots(struct rs_ring_memory *memory, const char *path)
 	REQUIRE(rs_guest_log_start(&config) == RS_GUEST_OK);
 	CHECK_EQ_U64(rs_guest_area.log, (uintptr_t)memory->mem + 0x1000);
 	CHECK_EQ_U64(rs_guest_area.log_bytes, memory->bytes);
-	memset(early, 0xaa, sizeof(early)); /* it is the guest's again */
+	memset(early, 0xaa, sizeof(early)); /* it belongs to the guest again */
 	rs_guest_log_put(&vcpus[2], RS_LOG_WARNING, "from %s", "two");
 	rs_guest_log_put(&vcpus[1], RS_LOG_ERROR, "from %s", "one");
 	REQUIRE(rs_log_line_parse(console, strlen(console) - 1, &line));
@@ -109,7 +109,10 @@ static void check_two_boots(struct rs_ring_memory *memory, const char *path)
 			"3 2 vcpu2 4 from two\n"
 			"4 1 vcpu1 3 from one\n"
 			"5 0 vcpu0 6 at this one\n");
-	/* The guest resets, twice: the first run's lines stay, and a third has no place. */
+	/*
+	 * The guest resets twice: the first run's lines stay, and there is no place for a third
+	 * run's.
+	 */
 	boot();
 	REQUIRE(rs_guest_log_start(&config) == RS_GUEST_OK);
 	rs_guest_log_put(&vcpus[0], RS_LOG_INFO, "second boot");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Guests under VMMs that take no part: the port of their rings, on a guest played in this process,
- * and their RAM in a file and in another process. A guest's memory may be written in one place
- * only, one byte of a ring's head, and the guest's clock is known to within a bound that holds.
+ * Guests under VMMs that do not cooperate: the port of their rings, on a guest simulated in this
+ * process, and their RAM in a file and in another process. Only one byte of a ring's head may be
+ * written in guest memory, and the guest's clock is known within a bound.
  */
 #include "guest_fake.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- the port ------------------------------------------------------------------------------- */
 
-/* One byte, and a head that lies between what it was and the tail. */
+/* One byte, and a head between its old value and the tail. */
 static bool byte_write(void *ctx, uint64_t gpa, const void *from, size_t bytes)
 {
 	struct fake *f = ctx;
@@ -52,7 +52,7 @@ static struct fake *foreign_create(uint32_t ring_bytes, uint64_t since)
 	return f;
 }
 
-/* Reads what is there. Returns how many records that was; their sectors count up from *next. */
+/* Reads the available records. Returns their number; their sectors count up from *next. */
 static uint32_t read_some(struct fake *f, uint32_t vcpu, uint64_t *next)
 {
 	static _Alignas(64) uint8_t room[ROOM];
@@ -72,7 +72,7 @@ static uint32_t read_some(struct fake *f, uint32_t vcpu, uint64_t *next)
 	return got.records;
 }
 
-/* Many laps, by steps of all sizes; rings whose heads differ in their second and third byte. */
+/* Many laps, with steps of all sizes; rings whose heads differ in their second and third byte. */
 TEST(the_head_moves_by_one_byte)
 {
 	static const uint32_t sizes[] = { 1024, 4096, RING_BYTES };
@@ -92,13 +92,13 @@ TEST(the_head_moves_by_one_byte)
 			CHECK_EQ_U64(next, emitted);
 		}
 		CHECK(emitted > 10u * sizes[s] / RS_SLOT_BYTES);
-		/* At most a step's worth of what was read is not given back. */
+		/* At most one step of the records read is not released. */
 		CHECK(refused == 0 || sizes[s] == 1024);
 		fake_destroy(f);
 	}
 }
 
-TEST(a_ring_that_is_begun_anew_is_left)
+TEST(a_restarted_ring_is_abandoned)
 {
 	struct fake *f = foreign_create(RING_BYTES, 0);
 	uint64_t next = 0;
@@ -115,8 +115,29 @@ TEST(a_ring_that_is_begun_anew_is_left)
 	fake_destroy(f);
 }
 
-/* Memory that goes away behind the tail: what was announced there is counted. */
-TEST(memory_that_vanishes_is_counted)
+/* The area is not read at each poll for each vCPU without a ring, but only when it has changed. */
+TEST(a_later_ring_is_found_when_the_area_has_changed)
+{
+	struct fake *f = foreign_create(RING_BYTES, 0);
+	struct rs_guest_area *area = area_of(f);
+	struct rs_guest_ring ring = area->ring[0];
+	struct rs_host_ring found;
+	uint64_t next = 0;
+
+	area->ring[0] = (struct rs_guest_ring){ 0 };
+	CHECK_OK(rs_host_ring_poll(f->host, 0, &found));
+	CHECK(!found.drain);
+	area->ring[0] = ring;
+	CHECK_OK(rs_host_ring_poll(f->host, 0, &found));
+	CHECK(!found.drain);
+	rs_host_guest_search(f->host);
+	CHECK(emit(f, 0, 0));
+	CHECK_EQ_U64(read_some(f, 0, &next), 1);
+	fake_destroy(f);
+}
+
+/* Memory behind the tail disappears: the announced records are counted. */
+TEST(memory_that_disappears_is_counted)
 {
 	static _Alignas(64) uint8_t room[ROOM];
 	struct fake *f = foreign_create(RING_BYTES, 0);
@@ -162,8 +183,8 @@ TEST(the_offset_is_within_its_bound)
 	}
 }
 
-/* A TSC that is not the host's plus an offset, as of a guest that writes it. */
-TEST(a_clock_that_moves_is_unknown)
+/* A TSC that does not equal the host's plus an offset, because the guest writes it. */
+TEST(a_clock_that_changes_is_unknown)
 {
 	struct fake *f = foreign_create(RING_BYTES, rs_tsc());
 	struct rs_clock clock;
@@ -174,7 +195,7 @@ TEST(a_clock_that_moves_is_unknown)
 			f->offset[0] = INT64_C(1) << 45;
 		CHECK(emit(f, 0, n));
 		rs_host_guest_clock(f->host, &f->clock, &clock);
-		/* Stamps later than the present are mended, and their records kept. */
+		/* Stamps later than the present are corrected, and their records kept. */
 		if (n < 25)
 			read_some(f, 0, &next);
 		else
@@ -198,7 +219,7 @@ TEST(a_clock_that_moves_is_unknown)
 
 #define RAM_BYTES (2u << 20)
 
-/* Puts a guest into RAM, at address 0 of it, with n records on each vCPU. */
+/* Puts a guest into RAM, at address 0, with n records on each vCPU. */
 static void ram_fill(uint8_t *ram, uint32_t n)
 {
 	struct fake *f = fake_create("vm", RING_BYTES);
@@ -238,7 +259,7 @@ static void record(const char *memory, uint64_t until, struct rs_recorder_summar
 	CHECK_EQ_U64(err != NULL, fails);
 	rs_error_free(err);
 	CHECK(rs_guests_recording_result(recording, 0, result));
-	result->memory = NULL; /* goes with the recording */
+	result->memory = NULL; /* freed with the recording */
 	rs_guests_recording_destroy(recording);
 }
 
@@ -256,7 +277,7 @@ static uint8_t *file_create(char path[64])
 	return ram;
 }
 
-/* All bytes but those of the rings' heads are what they were. */
+/* All bytes except those of the rings' heads are unchanged. */
 static void check_unchanged(uint8_t *ram, uint8_t *before)
 {
 	for (uint32_t i = 0; i < VCPUS; i++) {
@@ -287,8 +308,7 @@ TEST(a_file)
 	munmap(ram, RAM_BYTES);
 }
 
-/* Areas that are none: nothing is read by them, or the guest's trace is damaged, and nothing but
- * heads is written. */
+/* Invalid areas: they are not used, or the guest's trace is damaged, and only heads are written. */
 TEST(hostile_areas)
 {
 	static const struct {
@@ -331,7 +351,7 @@ TEST(hostile_areas)
 	}
 }
 
-/* Two guests in one process, each in a mapping of its own, between pages that are not there. */
+/* Two guests in one process, each in a separate mapping, between unmapped pages. */
 TEST(two_guests_in_a_process)
 {
 	struct rs_guests_result result;

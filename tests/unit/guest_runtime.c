@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest runtime, here in a program: it is freestanding, so the architecture's three functions
- * are all that it needs. What can't be brought about in a machine at will: a host that does not
- * answer, and puts abandoned at the end of a lap.
+ * The guest runtime, run in a program: it is freestanding, and needs only the architecture's three
+ * functions. Covers cases that a machine cannot produce at will: a host that does not answer, and
+ * puts abandoned at the end of a lap.
  */
 #include "../test.h"
 
 #include <unistd.h>
 
-/* The producer of the one vCPU. */
+/* The producer of the only vCPU. */
 #define RS_GUEST_THIS() rs_guest_producer(0)
 #include "guest/arch.h"
 #include "guest/runtime.c"
 
-/* memory.c under other names, to compare with the C library. */
+/* memory.c with other names, for comparison with the C library. */
 #define memcpy	guest_memcpy
 #define memmove guest_memmove
 #define memset	guest_memset
@@ -30,13 +30,14 @@ static uint64_t memory[(sizeof(struct rs_sbuf) + SLOTS * RS_SLOT_BYTES) / 8];
 static struct rs_sbuf *const ring = (struct rs_sbuf *)(void *)memory;
 static unsigned int doorbells[3]; /* by request */
 static bool host_answers;
+static void (*handler)(void); /* interrupts the next doorbell, after the host has drained */
 
 /* ---- the architecture --------------------------------------------------------------------- */
 
 void rs_guest_arch_set_this(struct rs_guest_self *self)
 {
 	(void)self;
-	CHECK(!"own_this says to leave it alone");
+	CHECK(!"own_this requests that it be left alone");
 }
 
 void rs_guest_arch_doorbell(uint32_t request, uint64_t area_gpa)
@@ -45,6 +46,12 @@ void rs_guest_arch_doorbell(uint32_t request, uint64_t area_gpa)
 	doorbells[request]++;
 	if (request == RS_DOORBELL_FULL && host_answers)
 		ring->head = ring->tail;
+	if (request == RS_DOORBELL_FULL && handler) {
+		void (*now)(void) = handler;
+
+		handler = NULL;
+		now();
+	}
 }
 
 bool rs_guest_tsc_invariant(void)
@@ -70,7 +77,10 @@ static bool put(uint64_t value)
 	return rs_emit(RS_ID(RS_IDS_USER, 1), payload, sizeof(payload));
 }
 
-/* The published records' first words, and of losses their counts + 1000; how many. */
+/*
+ * Returns the number of published records, and stores their first words; for losses, their counts +
+ * 1000.
+ */
 static unsigned int published(uint64_t *values)
 {
 	const struct rs_slot *slots = (const struct rs_slot *)(ring + 1);
@@ -95,7 +105,7 @@ static unsigned int published(uint64_t *values)
 
 /* ---- the tests ---------------------------------------------------------------------------- */
 
-TEST(sites_are_numbered_from_1_as_far_as_there_are_numbers)
+TEST(sites_are_numbered_from_1_up_to_the_limit)
 {
 	uint32_t n = RS_GUEST_SITES_MAX + 2;
 	struct rs_site *sites = calloc(n, sizeof(*sites));
@@ -113,7 +123,7 @@ TEST(sites_are_numbered_from_1_as_far_as_there_are_numbers)
 	free(sites);
 }
 
-TEST(a_ring_that_can_be_none_is_refused)
+TEST(an_invalid_ring_is_refused)
 {
 	start(RS_GUEST_SHARED);
 	CHECK_EQ_U64(rs_guest_vcpu_init(RS_GUEST_VCPUS_MAX, memory, sizeof(memory)),
@@ -126,7 +136,7 @@ TEST(a_ring_that_can_be_none_is_refused)
 	CHECK_EQ_U64(rs_guest_area.ring[0].gpa, (uintptr_t)memory + 0x1000);
 }
 
-TEST(a_full_ring_rings_once_and_the_put_goes_on)
+TEST(a_full_ring_rings_once_and_the_put_continues)
 {
 	uint64_t values[SLOTS];
 
@@ -139,7 +149,41 @@ TEST(a_full_ring_rings_once_and_the_put_goes_on)
 	CHECK_EQ_U64(values[0], SLOTS - 1);
 }
 
-TEST(a_host_that_does_not_answer_is_asked_now_and_then)
+/* Puts a record that the host drains, too, so that the head moves around the ring. */
+static void handler_puts_one(void)
+{
+	CHECK(put(97));
+	ring->head = ring->tail;
+}
+
+static void handler_fills_the_ring(void)
+{
+	for (uint64_t i = 0; i < SLOTS - 1; i++)
+		CHECK(put(100 + i));
+}
+
+TEST(handlers_that_put_at_a_doorbell_lose_no_record)
+{
+	static void (*const handlers[])(void) = { handler_puts_one, handler_fills_the_ring };
+	uint64_t values[SLOTS];
+	uint32_t head;
+
+	for (unsigned int h = 0; h < 2; h++) {
+		start(RS_GUEST_DOORBELL);
+		for (uint64_t i = 0; i < SLOTS - 1; i++)
+			CHECK(put(i));
+		head = ring->head;
+		handler = handlers[h];
+		CHECK(put(7));
+		CHECK_EQ_U64(doorbells[RS_DOORBELL_FULL], h + 1);
+		CHECK(h || ring->head == head);
+		CHECK_EQ_U64(published(values), 1);
+		CHECK_EQ_U64(values[0], 7);
+		CHECK_EQ_U64(ring->refused, 0);
+	}
+}
+
+TEST(a_host_that_does_not_answer_is_asked_less_often)
 {
 	uint64_t values[SLOTS], lost = 2 * RS_GUEST_ASK_EVERY + 5;
 
@@ -168,10 +212,10 @@ TEST(a_shared_ring_never_rings)
 
 /*
  * From each position of the ring: records 1 and 2; a put of two slots, interrupted by a handler
- * that puts 3 and returns; then by one that will not return, puts 4, and is itself interrupted
- * in a put by a third, that puts 5. The two open puts are lost, and nothing else.
+ * that puts 3 and returns; then by one that will not return, puts 4, and is itself interrupted in a
+ * put by a third handler, which puts 5. The two open puts are lost, and nothing else.
  */
-TEST(abandoned_puts_alone_are_lost_wherever_they_are)
+TEST(only_abandoned_puts_are_lost_at_any_position)
 {
 	uint64_t values[SLOTS];
 
@@ -203,7 +247,7 @@ TEST(abandoned_puts_alone_are_lost_wherever_they_are)
 	}
 }
 
-TEST(nothing_open_and_nothing_is_abandoned)
+TEST(without_open_puts_nothing_is_abandoned)
 {
 	uint64_t values[SLOTS];
 
@@ -219,7 +263,7 @@ TEST(nothing_open_and_nothing_is_abandoned)
 
 #define AREA 64
 
-TEST(memory_functions_do_as_the_c_library_s)
+TEST(memory_functions_equal_the_c_library_s)
 {
 	unsigned char from[AREA], ours[AREA], theirs[AREA];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many guests, one after another, in one recorder: each record is its own guest's, and neither the
- * recorder's memory nor the number of its files grows with guests that are gone. SANDBOXES sets
- * how many; a million have been run.
+ * Many guests, one after another, in one recorder: each record belongs to the right guest, and
+ * neither the recorder's memory nor its number of files grows with guests that have ended.
+ * SANDBOXES sets the number; a million have been run.
  */
 #include "guest_fake.h"
 
@@ -13,9 +13,11 @@
 #include <ringside/reader.h>
 #include <ringside/recorder.h>
 
-#define SANDBOXES (RS_SANITIZED ? 2003u : 50021u) /* a sanitizer counts no memory */
-/* Room for one more packet of each stream. The smallest allocation that each guest might leave
- * would make 800 KB of half of them. */
+#define SANDBOXES (RS_SANITIZED ? 2003u : 50021u) /* memory use is not measured there */
+/*
+ * Room for one more packet of each stream. The smallest possible leak per guest would add up to 800
+ * KB for half of them.
+ */
 #define GROWTH_BYTES (640u << 10)
 
 struct recording {
@@ -42,7 +44,7 @@ static uint32_t sandboxes(void)
 	return text ? (uint32_t)strtoul(text, NULL, 10) : SANDBOXES;
 }
 
-/* A sandbox whose TSC is a step of its own off the host's. */
+/* A sandbox whose TSC has its own offset from the host's. */
 static struct fake *sandbox_create(const struct recording *r, uint32_t number, bool poll)
 {
 	char vm[64];
@@ -60,9 +62,9 @@ static struct fake *sandbox_create(const struct recording *r, uint32_t number, b
 	return f;
 }
 
-/* ---- what comes out ------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------------- */
 
-/* Counts records, and checks that each is of the VM and vCPU that its number says. */
+/* Counts records, and checks that each belongs to the VM and vCPU in its number. */
 struct checker {
 	struct rs_sink sink;
 	uint64_t records, wrong;
@@ -108,7 +110,7 @@ static void recording_check(struct recording *r, uint64_t records)
 
 /* ---- cases ---------------------------------------------------------------------------------- */
 
-TEST(one_after_another_they_need_the_memory_of_one)
+TEST(consecutive_guests_need_the_memory_of_one)
 {
 	struct recording r = { 0 };
 	uint32_t n = sandboxes();
@@ -125,7 +127,7 @@ TEST(one_after_another_they_need_the_memory_of_one)
 		}
 		CHECK_OK(rs_recorder_remove_guest(r.recorder, f->host));
 		fake_destroy(f);
-		/* The least of each half: packets that wait for the disk come and go. */
+		/* The minimum of each half, because packets that wait for the disk vary. */
 		used = mallinfo2().uordblks;
 		if (i > n / 4 && i < n / 2 && used < early)
 			early = used;
@@ -140,8 +142,8 @@ TEST(one_after_another_they_need_the_memory_of_one)
 	recording_check(&r, (uint64_t)n * VCPUS);
 }
 
-/* LIVE at once, polled by the recorder; the oldest goes when one more comes. */
-TEST(those_at_once_have_streams_of_their_own)
+/* LIVE concurrent guests, polled by the recorder; the oldest is removed when another is added. */
+TEST(concurrent_guests_have_separate_streams)
 {
 	enum { N = 503, LIVE = 7 };
 	struct fake *live[LIVE] = { NULL };
@@ -168,8 +170,10 @@ TEST(those_at_once_have_streams_of_their_own)
 	recording_check(&r, (uint64_t)N * VCPUS);
 }
 
-/* Records a guest that has one event more than the others if `odd`, and a clock of its own if its
- * offset is not exact. */
+/*
+ * Records a guest that has an additional event if `odd`, and its own clock if its offset is not
+ * exact.
+ */
 static void record_one(struct recording *r, uint32_t number, bool odd, uint64_t error_cycles)
 {
 	struct fake *f = fake_create("sandbox-0", RING_BYTES);
@@ -187,7 +191,7 @@ static void record_one(struct recording *r, uint32_t number, bool odd, uint64_t 
 	fake_destroy(f);
 }
 
-TEST(other_programs_and_clocks_have_streams_of_their_own)
+TEST(other_programs_and_clocks_have_separate_streams)
 {
 	struct recording r = { 0 };
 

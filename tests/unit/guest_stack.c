@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks that a guest gets from its host, both ends in this program: the guest's runtime rings the
- * doorbell of an rs_host_guest, whose guest memory is this process. What either end may get from a
- * hostile other one: counts above the room, addresses that are no memory, stacks of something else.
+ * Stacks that a guest gets from its host, with both ends in this program: the guest's runtime rings
+ * the doorbell of an rs_host_guest, whose guest memory is this process. Tests the checks of each
+ * end on a hostile other one: counts above the room, addresses outside memory, other stacks.
  */
 #include "../test.h"
 
@@ -24,14 +24,14 @@ static uint8_t ring[sizeof(struct rs_sbuf) + RING_SLOTS * RS_SLOT_BYTES]
 static struct rs_sbuf_producer producer = { .cpu_bits = UINT64_C(1) << RS_CPU_SHIFT };
 static struct rs_host_guest *host;
 
-/* What the VMM's callback does. Its stack is this thread's own, by the C library's unwinder. */
+/* The VMM's callback. Its stack is this thread's own, from the C library's unwinder. */
 static struct {
-	uint32_t more; /* elements beyond max that it says it has written */
+	uint32_t more; /* elements beyond max that it claims to have written */
 	uint32_t calls;
 	bool none, other; /* no stack; another stack than this one */
 } vmm;
 
-/* Where there is memory: all of this process, or none. */
+/* The guest's memory: all of this process, or none. */
 static bool visible = true;
 static uint64_t gpa_seen;
 
@@ -65,7 +65,7 @@ static bool within(uint64_t address, void (*function)(void))
 	return address - (uintptr_t)function < 128;
 }
 
-/* Says of the second caller of release() alone that it was found by a frame pointer. */
+/* Marks only the second caller of release() as found by a frame pointer. */
 static uint32_t unwind(void *ctx, uint32_t vcpu, uint64_t *frames, uint32_t max, uint64_t *by_fp)
 {
 	void *backs[RS_GUEST_STACK_MAX];
@@ -96,8 +96,8 @@ static bool registers(void *ctx, uint32_t vcpu, struct rs_x86_regs *regs)
 	return vcpu == 1;
 }
 
-/* Registers come from the VMM, of its vCPUs alone. */
-TEST(registers_are_the_vmm_s)
+/* registers_come_from_the_vmm */
+TEST(registers_come_from_the_vmm)
 {
 	struct rs_clock clock = { .name = "host", .freq_hz = 1000000000 };
 	struct rs_host_options options = { .memory = { NULL, memory_read, memory_write },
@@ -149,8 +149,8 @@ static void start(uint32_t depth)
 								     .n_host_stacks = 2 }));
 }
 
-/* The stack of the one record in the ring. */
-static uint32_t taken(uint64_t *frames, uint64_t *by_fp)
+/* Returns the stack of the one record in the ring. */
+static uint32_t stack_of_record(uint64_t *frames, uint64_t *by_fp)
 {
 	const uint8_t *payload = ring + sizeof(struct rs_sbuf) + RS_RECORD_HEAD;
 	uint16_t n;
@@ -161,18 +161,18 @@ static uint32_t taken(uint64_t *frames, uint64_t *by_fp)
 	return n;
 }
 
-/* A stack by frame pointers: the block of this test's frame alone is read. */
+/* A stack by frame pointers: only the block of this test's frame is read. */
 static void check_by_fp(void)
 {
 	uint64_t frames[RS_STACK_DEPTH_MAX], by_fp;
-	uint32_t n = taken(frames, &by_fp);
+	uint32_t n = stack_of_record(frames, &by_fp);
 
 	CHECK(n >= 2);
 	CHECK_EQ_U64(frames[0], here);
 	CHECK_EQ_U64(by_fp & 3, 2);
 }
 
-TEST(the_host_s_stack_without_the_runtime_s_part)
+TEST(the_host_s_stack_without_the_runtime_s_frames)
 {
 	uint64_t all[RS_STACK_DEPTH_MAX], frames[RS_STACK_DEPTH_MAX], by_fp;
 	void *backs[RS_STACK_DEPTH_MAX];
@@ -181,8 +181,8 @@ TEST(the_host_s_stack_without_the_runtime_s_part)
 	host_create(true);
 	start(RS_STACK_DEPTH_MAX);
 	release();
-	/* The place in release(), the one in this function, and its callers. */
-	n_all = taken(all, &by_fp);
+	/* The call in release(), the one in this function, and its callers. */
+	n_all = stack_of_record(all, &by_fp);
 	REQUIRE(n_all > 3 && n_all <= n + 1);
 	CHECK_EQ_U64(all[0], here);
 	for (uint32_t i = 1; i <= n_all - 2; i++)
@@ -191,7 +191,7 @@ TEST(the_host_s_stack_without_the_runtime_s_part)
 		start(depth);
 		release();
 		CHECK_EQ_U64(vmm.calls, 1);
-		CHECK_EQ_U64(taken(frames, &by_fp), n_all < depth ? n_all : depth);
+		CHECK_EQ_U64(stack_of_record(frames, &by_fp), n_all < depth ? n_all : depth);
 		CHECK_EQ_U64(by_fp, depth > 2 ? 4 : 0);
 		for (uint32_t i = 0; i < depth && i < n_all; i++)
 			CHECK(i == 1 || frames[i] == all[i]); /* two places in this function */
@@ -200,7 +200,7 @@ TEST(the_host_s_stack_without_the_runtime_s_part)
 	CHECK_EQ_U64(gpa_seen, (uintptr_t)&blocks[1] + TO_GPA);
 }
 
-TEST(without_a_stack_of_the_host_s_frame_pointers)
+TEST(without_a_host_stack_frame_pointers_are_used)
 {
 	host_create(false);
 	start(0);
@@ -218,7 +218,7 @@ TEST(without_a_stack_of_the_host_s_frame_pointers)
 	CHECK_EQ_U64(vmm.calls, 1);
 	check_by_fp();
 	start(0);
-	vmm.more = 1; /* a VMM that says more than there is room for */
+	vmm.more = 1; /* a VMM that claims more than there is room for */
 	release();
 	check_by_fp();
 	start(0);
@@ -232,7 +232,7 @@ TEST(without_a_stack_of_the_host_s_frame_pointers)
 	check_by_fp();
 }
 
-TEST(what_the_host_wrote_is_checked)
+TEST(the_guest_checks_the_host_s_result)
 {
 	struct rs_stack stack;
 
@@ -261,7 +261,7 @@ TEST(the_host_checks_the_guest_s_block)
 	*block = (struct rs_guest_stack){ .max = UINT32_MAX };
 	CHECK_OK(rs_host_doorbell(host, 1, RS_DOORBELL_STACK, gpa));
 	CHECK(block->n && block->n <= RS_GUEST_STACK_MAX);
-	/* Reported once; from there on, the vCPU gets no stack. */
+	/* Reported once; from then on, the vCPU gets no stack. */
 	visible = false;
 	CHECK_ERR(rs_host_doorbell(host, 1, RS_DOORBELL_STACK, gpa), RS_DAMAGED,
 		  "no memory for a stack");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A kernel's symbol tables and types, made from literal facts: each layout of kallsyms that Linux
- * had, and structures with members in each place that BTF has for one. Kernels of Debian's are
- * tests/introspect/linux.test's; they have three of these layouts.
+ * has had, and structures with members at each place that BTF allows. tests/introspect/linux.test
+ * uses Debian's kernels, which have three of these layouts.
  */
 #include "../test.h"
 
@@ -74,7 +74,10 @@ TEST(symbols_since_7_0)
 	layout_check(MADE_PC_RELATIVE, false);
 }
 
-/* Each byte of the tables is changed. What is found then has as many symbols, and can be read. */
+/*
+ * Each byte of the tables is changed. The tables that are still found have the same number of
+ * symbols, and can be read.
+ */
 static void changes_check(enum made_layout layout)
 {
 	uint32_t from, to, found = 0;
@@ -116,7 +119,7 @@ TEST(an_image_without_symbols)
 	struct rs_kallsyms *k = NULL;
 
 	image.runs[0] = (struct rs_image_run){ MADE_GVA, sizeof(data), 0 };
-	CHECK_ERR(rs_kallsyms_find(&image, &k), RS_USAGE, "no kernel's symbol table");
+	CHECK_ERR(rs_kallsyms_find(&image, &k), RS_USAGE, "symbol table (kallsyms) was not found");
 	memcpy(data, "0\0001\0002\0003\0004\0005\0006\0007\0008\0009", 20);
 	CHECK_ERR(rs_kallsyms_find(&image, &k), RS_USAGE, "damaged");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parts of which names and stacks are made: nested ranges, names of C++ and Rust, rows of call
- * frame information and expressions of DWARF, from literal bytes; and stacks of made-up memory that
- * no program leaves behind. Real programs are tests/introspect/stacks.test's.
+ * The parts of names and stacks: nested ranges, names of C++ and Rust, rows of call frame
+ * information and expressions of DWARF, from literal bytes; and stacks in synthetic memory that no
+ * program produces. tests/introspect/stacks.test uses real programs.
  */
 #include "../test.h"
 
@@ -80,7 +80,7 @@ TEST(names)
 	CHECK_STR(few, "fifteen_letters");
 }
 
-/* Each type has two references to the one before it: a name of 2^40 parts. */
+/* Each type has two references to the previous one: a name of 2^40 parts. */
 TEST(a_name_that_grows)
 {
 	char symbol[2048] = "_Z1f1aIii", name[RS_FUNCTION_NAME_MAX];
@@ -110,7 +110,7 @@ TEST(a_name_that_grows)
 		__VA_ARGS__
 #define END 0, 0, 0, 0
 
-#define STEP 7u /* a prime number: it meets all places in instructions */
+#define STEP 7u /* a prime number, so that all positions in instructions occur */
 
 static const uint8_t pushes[] = {
 	CIE_BYTES,
@@ -142,11 +142,11 @@ TEST(rows)
 	rs_cfi_deinit(&cfi);
 }
 
-/* Programs that do not say how a frame is left. */
+/* Programs that do not describe how a frame is left. */
 TEST(rows_of_damaged_tables)
 {
 	static const uint8_t programs[][8] = {
-		{ 0x0b, 0, 0, 0, 0, 0, 0, 0 },	     /* restores what it did not remember */
+		{ 0x0b, 0, 0, 0, 0, 0, 0, 0 },	     /* restores a state that it did not remember */
 		{ 0x3f, 0, 0, 0, 0, 0, 0, 0 },	     /* no such instruction */
 		{ 0x0d, 99, 0, 0, 0, 0, 0, 0 },	     /* no such register */
 		{ 0x0f, 0x7f, 0, 0, 0, 0, 0, 0 },    /* an expression beyond the end */
@@ -166,7 +166,7 @@ TEST(rows_of_damaged_tables)
 	}
 }
 
-/* How libdw says it: where the register is, less what our rules have in other words. */
+/* Returns libdw's rule: the register's location, without rules that ours express otherwise. */
 static bool same_rule(Dwarf_Frame *frame, uint32_t number, const struct rs_cfi_rule *rule)
 {
 	Dwarf_Op three[3], *ops;
@@ -209,8 +209,10 @@ static bool same_row(Dwarf_Frame *frame, const struct rs_cfi_row *row)
 	    (n != 1 || ops[0].atom != DW_OP_bregx || ops[0].number != row->cfa.base ||
 	     (int64_t)ops[0].number2 != row->cfa.offset))
 		return false;
-	/* Those that a function preserves. libdw 0.188 counts rax to them by mistake, and not rbx:
-	 * backends/x86_64_cfi.c has the number of one with the name of the other. */
+	/*
+	 * Registers that a function preserves. libdw 0.188 counts rax as one by mistake, and not
+	 * rbx: backends/x86_64_cfi.c has the number of one with the name of the other.
+	 */
 	for (size_t i = 0; i < sizeof(preserved); i++) {
 		if (preserved[i] == RS_CFI_RBX && row->registers[RS_CFI_RBX].how == RS_CFI_SAME)
 			continue;
@@ -255,7 +257,7 @@ static void compare_rows(const char *path, uint32_t least)
 	rs_elf_file_close(&file);
 }
 
-TEST(rows_of_this_program_and_of_libc_are_libdws)
+TEST(rows_of_this_program_and_of_libc_equal_libdw_s)
 {
 	Dl_info libc;
 
@@ -312,15 +314,15 @@ TEST(expressions)
 	put(RAM_AT + 160, 0xabc);
 	GIVES(77, 0x96);
 	GIVES(0xabc, 0x77, 0xa0, 0x01, 0x06); /* glibc's signal frame: rsp + 160, read */
-	/* A procedure linkage table's: rsp + 8 + ((rip & 15) >= 11) * 8. */
+	/* For a procedure linkage table: rsp + 8 + ((rip & 15) >= 11) * 8. */
 	GIVES(RAM_AT + 8, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22);
 	registers.value[16] = 0x40123b;
 	GIVES(RAM_AT + 16, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22);
 	GIVES(UINT64_MAX - 1, 0x09, 0xfe);		 /* const1s */
 	GIVES(3, 0x31, 0x33, 0x16, 0x13);		 /* swap, drop */
 	GIVES(5, 0x31, 0x28, 3, 0, 0x08, 9, 0x2f, 0x35); /* bra taken leaves... */
-	FAILS(0x76, 0);					 /* rbp is not known */
-	FAILS(0x30, 0x06);				 /* reads what is not there */
+	FAILS(0x76, 0);					 /* rbp is unknown */
+	FAILS(0x30, 0x06);				 /* reads unmapped memory */
 	FAILS(0x22, 0x22);				 /* the stack is too short */
 	FAILS(0x2f, 0xfd, 0xff);			 /* jumps to itself */
 	FAILS(0x2f, 0x00, 0x70);			 /* jumps out */
@@ -344,7 +346,7 @@ static uint32_t walk(uint64_t rip, uint64_t rsp, uint64_t rbp, uint64_t *frames,
 	return n;
 }
 
-TEST(frame_pointers_alone)
+TEST(frame_pointers_only)
 {
 	uint64_t frames[RS_STACK_DEPTH_MAX], by_fp;
 
@@ -369,17 +371,17 @@ TEST(stacks_that_end)
 	put(RAM_AT + 64, RAM_AT + 64);
 	put(RAM_AT + 72, 0x401000);
 	CHECK_EQ_U64(walk(0x400000, RAM_AT, RAM_AT + 64, frames, &by_fp), 2);
-	/* One below the stack pointer, one that is not aligned, one outside of memory. */
+	/* A frame below the stack pointer, an unaligned one, and one outside memory. */
 	CHECK_EQ_U64(walk(0x400000, RAM_AT + 65, RAM_AT + 64, frames, &by_fp), 1);
 	CHECK_EQ_U64(walk(0x400000, RAM_AT, RAM_AT + 63, frames, &by_fp), 1);
 	CHECK_EQ_U64(walk(0x400000, RAM_AT, RAM_AT + RAM_BYTES - 8, frames, &by_fp), 1);
-	/* Addresses that no code has. */
+	/* Addresses without code. */
 	put(RAM_AT + 72, 0);
 	CHECK_EQ_U64(walk(0x400000, RAM_AT, RAM_AT + 64, frames, &by_fp), 1);
 	put(RAM_AT + 72, UINT64_C(0x0000800000000000));
 	CHECK_EQ_U64(walk(0x400000, RAM_AT, RAM_AT + 64, frames, &by_fp), 1);
 	CHECK_EQ_U64(by_fp, 0);
-	/* Deeper than what is recorded. */
+	/* Deeper than the recorded part. */
 	for (uint64_t i = 0; i < 100; i++) {
 		put(RAM_AT + 16 * i, RAM_AT + 16 * (i + 1));
 		put(RAM_AT + 16 * i + 8, 0x401000 + i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Guest memory through the guest's own tables: tables of each of the processor's modes, laid by
- * hand as Intel's SDM volume 3, chapter 4, has them, right and wrong.
+ * Guest memory through the guest's own tables: page tables for each of the processor's modes, built
+ * by hand as in Intel's SDM volume 3, chapter 4, valid and invalid.
  */
 #include "../test.h"
 
@@ -39,7 +39,7 @@ static void begin(uint64_t cr4, uint64_t cr3, uint64_t efer)
 			  &(struct rs_paging){ .cr0 = PG, .cr3 = cr3, .cr4 = cr4, .efer = efer });
 }
 
-/* Looked up anew. */
+/* Looked up again. */
 static void again(void)
 {
 	struct rs_paging paging = memory.paging;
@@ -64,12 +64,12 @@ static void again(void)
 
 TEST(four_levels)
 {
-	begin(PAE, 0x1000 | 0x18, LMA); /* PWT and PCD are no address */
+	begin(PAE, 0x1000 | 0x18, LMA); /* PWT and PCD are not part of the address */
 	put64(0x1000 + 8 * 0x1ff, 0x2000 | P);
 	put64(0x2000 + 8 * 0x1fe, 0x3000 | P);
 	put64(0x3000 + 8 * 3, 0x4000 | P | UINT64_C(1) << 63); /* NX */
 	put64(0x4000 + 8 * 5, 0x5000 | P);
-	put64(0x3000 + 8 * 4, 0x200000 | P | PS | 1 << 12); /* PAT is no address */
+	put64(0x3000 + 8 * 4, 0x200000 | P | PS | 1 << 12); /* PAT is not part of the address */
 	put64(0x2000 + 8 * 0x1ff, UINT64_C(0x40000000) | P | PS);
 	AT(0xffffffff80605123, 0x5123);
 	AT(0xffffffff80812345, 0x212345);
@@ -105,7 +105,7 @@ TEST(five_levels)
 
 TEST(pae)
 {
-	begin(PAE, 0x1020, 0); /* the four entries lie at any 32 bytes */
+	begin(PAE, 0x1020, 0); /* the four entries may be at any multiple of 32 bytes */
 	put64(0x1020 + 8 * 3, 0x2000 | P);
 	put64(0x2000 + 8 * 1, 0x3000 | P);
 	put64(0x3000 + 8 * 2, 0x9000 | P);
@@ -120,7 +120,7 @@ TEST(pae)
 
 TEST(thirty_two_bits)
 {
-	begin(PSE, 0x1fff, 0); /* the lower 12 bits are no address */
+	begin(PSE, 0x1fff, 0); /* the lower 12 bits are not part of the address */
 	put32(0x1000 + 4 * 0x300, 0x2000 | P);
 	put32(0x2000 + 4 * 0x3ff, 0x8000 | P);
 	put32(0x1000 + 4 * 0x301, 0x00400000 | P | PS);
@@ -128,12 +128,12 @@ TEST(thirty_two_bits)
 	AT(0xc03ff004, 0x8004);
 	AT(0xc0512345, 0x512345);
 	AT(0xc0912345, 0x100512345);
-	/* Without PSE the bit says nothing. */
+	/* Without PSE the bit has no meaning. */
 	begin(0, 0x1000, 0);
 	put32(0x1000, 0x2000 | P | PS);
 	put32(0x2000, 0x3000 | P);
 	AT(0x10, 0x3010);
-	/* Without paging all is as it is. */
+	/* Without paging, virtual addresses are physical. */
 	rs_memory_stopped(&memory, &(struct rs_paging){ 0 });
 	AT(0xdead, 0xdead);
 }
@@ -150,7 +150,7 @@ TEST(reserved_bits)
 	memory.paging.address_bits = 41;
 	again();
 	AT(0x0, 0x10000005000);
-	/* Ignored ones, 52 to 62, are. */
+	/* Bits 52 to 62 are ignored. */
 	put64(0x4000, 0x5000 | P | UINT64_C(0x7ff) << 52);
 	again();
 	AT(0x0, 0x5000);
@@ -175,7 +175,7 @@ TEST(tables_that_lead_nowhere)
 	FAULTS(0x0, RS_FAULT_NOT_RAM);
 }
 
-/* Pages that follow each other, and memory that does not. */
+/* Contiguous pages, and separate memory. */
 TEST(reads)
 {
 	char text[32];
@@ -212,7 +212,7 @@ static bool other_read(void *ctx, uint64_t gpa, void *buf, size_t bytes)
 	return *(bool *)ctx;
 }
 
-TEST(memory_that_is_not_mapped)
+TEST(unmapped_memory)
 {
 	bool good = true;
 	uint8_t byte = 0;
@@ -224,5 +224,5 @@ TEST(memory_that_is_not_mapped)
 	CHECK_EQ_U64(byte, 7);
 	good = false;
 	CHECK_EQ_U64(rs_memory_read_phys(&memory, UINT64_C(7) << 32, &byte, 1), RS_FAULT_HOST);
-	CHECK_STR(rs_fault_text(RS_FAULT_HOST), "the host could not read it");
+	CHECK_STR(rs_fault_text(RS_FAULT_HOST), "the host could not read the memory");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which threads are vCPUs, and of which VM: on literal texts, on folders laid out like /proc and
- * debugfs, and on this machine's own, with real threads and, where /dev/kvm is, real vCPUs.
+ * debugfs, and on this machine's own, with real threads and, if /dev/kvm exists, real vCPUs.
  */
 #include "../test.h"
 
@@ -21,7 +21,7 @@
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-/* The name in these arguments, whose last NUL the compiler puts; "-": none. */
+/* Checks the name in these arguments, whose last NUL the compiler adds; "-": none. */
 #define NAME_IN(arguments) name_in(arguments, sizeof(arguments))
 
 static const char *name_in(const char *text, size_t bytes)
@@ -44,7 +44,7 @@ TEST(name_of_qemu)
 	CHECK_STR(NAME_IN("firecracker\0--id\0fc-7"), "fc-7");
 }
 
-TEST(name_not_there)
+TEST(arguments_without_a_name)
 {
 	CHECK_STR(NAME_IN("qemu"), "-");
 	CHECK_STR(NAME_IN(""), "-");
@@ -55,7 +55,7 @@ TEST(name_not_there)
 	CHECK_STR(NAME_IN("qemu\0-name\0guest="), "-");
 	CHECK_STR(NAME_IN("qemu\0-name\0process=x,debug-threads=on"), "-");
 	CHECK_STR(NAME_IN("qemu\0-names\0x\0x-name\0y"), "-");
-	/* No NUL at the end: a process has put a title in the place of its arguments. */
+	/* No NUL at the end: a process has overwritten its arguments with a title. */
 	CHECK_STR(name_in("qemu: -name x", 13), "-");
 	CHECK_STR(name_in("", 0), "-");
 }
@@ -72,7 +72,7 @@ TEST(name_hostile)
 	memset(expected, 'x', sizeof(expected) - 1);
 	expected[sizeof(expected) - 1] = '\0';
 	CHECK_STR(name_in(text, sizeof(text)), expected);
-	/* A character of two bytes that would cross the end is left out whole. */
+	/* A character of two bytes that would cross the end is left out completely. */
 	memset(text + 11, 0, 900);
 	memset(text + 11, 'y', RS_KVM_VM_MAX - 2);
 	memcpy(text + 11 + RS_KVM_VM_MAX - 2, "\xc3\xbc", 2);
@@ -150,7 +150,7 @@ TEST(syscalls)
 	snprintf(text, sizeof(text), "%d 0x1f 0xae80 0x0 0x1 0x5 0x0 0x7efdf5ebcc70 0x7efdf5fced6b",
 		 SYS_ioctl);
 	CHECK(rs_kvm_fd_of_syscall(text, &fd) && fd == 0x1f);
-	/* A worker of the kernel's: no stack in user space. */
+	/* A kernel worker: no stack in user space. */
 	snprintf(text, sizeof(text), "%d 0x5 0xae80 0x0 0x1 0x5 0x0 0x0 0x0", SYS_ioctl);
 	CHECK(!rs_kvm_fd_of_syscall(text, &fd));
 	/* Another request, another call, none. */
@@ -184,7 +184,7 @@ static void folders_remove(void)
 		test_fail(TEST_HERE, "%s stays", top);
 }
 
-/* A file with its folders; text of len bytes. */
+/* Writes a file, with its folders; text of len bytes. */
 static void put(const char *name, const char *text, size_t len)
 {
 	char path[256];
@@ -206,7 +206,7 @@ static void put_text(const char *name, const char *text)
 	put(name, text, strlen(text));
 }
 
-/* A descriptor of a process. */
+/* Adds a descriptor of a process. */
 static void put_link(int pid, int fd, const char *to)
 {
 	char path[256];
@@ -220,7 +220,7 @@ static void put_link(int pid, int fd, const char *to)
 	CHECK(!symlink(to, path));
 }
 
-/* A thread; in /proc it also has a folder of its own. */
+/* Adds a thread; in /proc it also has a folder of its own. */
 static void put_thread(int pid, int tid, const char *comm, const char *syscall_text)
 {
 	char path[128], text[256];
@@ -238,7 +238,7 @@ static void put_thread(int pid, int tid, const char *comm, const char *syscall_t
 	put_text(path, text);
 }
 
-/* "PID/TID:VCPU=NAME" for each, with spaces between. */
+/* Checks "PID/TID:VCPU=NAME" for each, separated by spaces. */
 static const char *found_of(int pid, bool past)
 {
 	static char text[1024];
@@ -269,16 +269,16 @@ static const char *found(int pid)
 
 static const char running[] = "running\n";
 
-TEST(debugfs_tells)
+TEST(debugfs_identifies_vcpus)
 {
 	folders_make();
-	/* The folder's number is of the thread that made the VM; the process is 100. */
+	/* The folder's number is the thread that made the VM; the process is 100. */
 	put_text("debug/kvm/101-9/vcpu1/pid", "103\n");
 	put_text("debug/kvm/101-9/vcpu10/pid", "102\n");
 	put_text("debug/kvm/exits", "5\n");
 	put_text("debug/kvm/102-3/vcpux/pid", "104\n");
 	put_text("debug/kvm/102-4/vcpu2/pid", "999\n");	  /* ended */
-	put_text("debug/kvm/102-5/vcpu3/pid", "200\n");	  /* the number is another's now */
+	put_text("debug/kvm/102-5/vcpu3/pid", "200\n");	  /* now another process's number */
 	put_text("debug/kvm/102-6/vcpu4/pid", "-1\nx\n"); /* nonsense */
 	put("proc/100/cmdline", "q\0-name\0guest=web", 18);
 	put_thread(100, 100, "qemu (x) R 1", running);
@@ -301,9 +301,9 @@ TEST(threads_that_have_ended)
 	folders_make();
 	put_text("debug/kvm/100-9/vcpu0/pid", "101\n");
 	put_text("debug/kvm/100-9/vcpu1/pid", "102\n"); /* ended */
-	put_text("debug/kvm/100-9/vcpu2/pid", "200\n"); /* ended; the number is another's now */
+	put_text("debug/kvm/100-9/vcpu2/pid", "200\n"); /* ended; now another's number */
 	put_text("debug/kvm/300-9/vcpu3/pid", "103\n"); /* its VM's process has ended, too */
-	put_text("debug/kvm/200-9/vcpu4/pid", "104\n"); /* of a number that is another's now */
+	put_text("debug/kvm/200-9/vcpu4/pid", "104\n"); /* now another's number */
 	put_thread(100, 100, "qemu", running);
 	put_thread(100, 101, "CPU 0/KVM", running);
 	put_thread(200, 200, "cat", running);
@@ -356,18 +356,18 @@ TEST(without_debugfs)
 	put_link(100, 21, "anon_inode:kvm-vcpu:2");
 	put_link(100, 22, "anon_inode:kvm-vcpu:1");
 	put_link(100, 23, "socket:[1]");
-	/* Without a name, asleep in KVM_RUN; and a worker that looks as if. */
+	/* Without a name, asleep in KVM_RUN; and a worker in the same state. */
 	snprintf(text, sizeof(text), "%d 0x7 0xae80 0x0 0x1 0x5 0x0 0x7efd 0x7efd", SYS_ioctl);
 	put_thread(200, 200, "vmm", running);
 	put_thread(200, 201, "vmm", text);
 	put_thread(200, 202, "kvm-nx-lpage-re", text);
 	put_link(200, 7, "anon_inode:kvm-vcpu:4");
 	put_link(200, 8, "anon_inode:kvm-vcpu:5");
-	/* One thread, one vCPU, besides the kernel's worker. */
+	/* One thread, one vCPU, apart from the kernel's worker. */
 	put_thread(300, 300, "tiny", running);
 	put_thread(300, 301, "kvm-nx-lpage-re", running);
 	put_link(300, 5, "anon_inode:kvm-vcpu:0");
-	/* What can't be told, and names without vCPUs. */
+	/* Ambiguous cases, and names without vCPUs. */
 	put_thread(400, 400, "two", running);
 	put_thread(400, 401, "two", running);
 	put_link(400, 5, "anon_inode:kvm-vcpu:0");
@@ -387,9 +387,9 @@ TEST(numbers_with_gaps)
 	put_link(100, 20, "anon_inode:kvm-vcpu:0");
 	put_link(100, 21, "anon_inode:kvm-vcpu:2");
 	put_link(100, 22, "anon_inode:kvm-vcpu:4");
-	/* As many names as descriptors: the n-th is the n-th. */
+	/* As many names as descriptors: the n-th name belongs to the n-th descriptor. */
 	CHECK_STR(found(100), "100/101:0=q 100/102:2=q 100/103:4=q");
-	/* One more than there are threads: the number itself, where there is one. */
+	/* One more than there are threads: the number itself, if there is one. */
 	put_link(100, 23, "anon_inode:kvm-vcpu:1");
 	CHECK_STR(found(100), "100/103:-1=q 100/101:0=q 100/102:2=q");
 	folders_remove();
@@ -406,7 +406,7 @@ TEST(no_proc)
 
 /* ---- this machine --------------------------------------------------------------------------- */
 
-/* A child that calls itself like a QEMU with arguments of its own; -1: failed. */
+/* Forks a child with the name and arguments of a QEMU; returns -1 on failure. */
 static pid_t child_named(const char *const arguments[])
 {
 	pid_t pid = fork();
@@ -421,7 +421,7 @@ static pid_t child_named(const char *const arguments[])
 
 TEST(names_of_processes)
 {
-	/* sh -c SCRIPT NAME ARGS...: a process whose arguments are these; it says that it runs. */
+	/* sh -c SCRIPT NAME ARGS...: a process with these arguments, which reports that it runs. */
 	const char *const arguments[] = {
 		"sh", "-c", "echo x; read y; exit 0", "-name", "guest=real,x=on", NULL
 	};
@@ -452,7 +452,7 @@ TEST(names_of_processes)
 	close(saved[1]);
 }
 
-/* The micro-VM's arguments need not name its VM; it holds a memfd that does. */
+/* The micro-VM's arguments need not name its VM; its memfd does. */
 TEST(name_of_a_memfd)
 {
 	const char *name = RS_KVM_NAME_MEMFD "a VM, \n and its name\xff";
@@ -493,7 +493,7 @@ static void *sleep_until(void *barrier)
 	return NULL;
 }
 
-TEST(who_sleeps)
+TEST(threads_that_sleep)
 {
 	pthread_barrier_t barrier;
 	pthread_t thread;
@@ -527,7 +527,7 @@ struct guest {
 	pthread_barrier_t *done;
 };
 
-/* The guest: HLT, at once; with no interrupt controller KVM_RUN returns. */
+/* The guest: HLT, immediately; without an interrupt controller KVM_RUN returns. */
 static void *guest_run(void *arg)
 {
 	struct guest *g = arg;
@@ -561,7 +561,7 @@ static int tid_of(const struct rs_kvm_vcpu *vcpus, uint32_t n, int vcpu)
 	return 0;
 }
 
-/* With debugfs, where it is, and without. */
+/* With debugfs, if it exists, and without. */
 static void check_found(const struct guest guests[2])
 {
 	static const struct rs_kvm_roots no_debugfs = { "/proc", "/nonexistent" };
@@ -612,7 +612,7 @@ TEST(real_vcpus)
 	close(kvm);
 }
 
-/* Processes that come and go while /proc is read: none of it may fail or hang. */
+/* Processes that start and end while /proc is read: no read may fail or block. */
 TEST(while_processes_vanish)
 {
 	for (int round = 0; round < 40; round++) {
@@ -629,9 +629,9 @@ TEST(while_processes_vanish)
 	}
 }
 
-/* ---- what the machine can do ---------------------------------------------------------------- */
+/* ---- checks of the machine ------------------------------------------------------------------ */
 
-TEST(checks_say_what_is_missing)
+TEST(checks_report_what_is_missing)
 {
 	struct rs_kvm_check checks[32];
 	uint32_t n = rs_kvm_checks(checks, 32);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rings that BPF programs put events into: what is in them, in which order, what a full one
- * refuses; and that counts and rings agree when the gate is shut.
+ * The rings into which BPF programs put events: their content and order, and the refusals of a full
+ * one; and the agreement of counts and rings when the gate is shut.
  */
 #include "kvm_kit.h"
 
@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-/* What was read out of a ring. */
+/* What was read from a ring. */
 struct read {
 	uint64_t records, lost;
 	uint64_t exits; /* of records */
@@ -41,7 +41,7 @@ static bool reader_open(struct reader *r, const struct rs_kvm_session *session, 
 	return true;
 }
 
-/* Records as the drain lets them through, which checks each against the schema. */
+/* Records that pass the drain, which checks each against the schema. */
 static void count_records(struct read *read, const uint8_t *at, uint32_t bytes)
 {
 	while (bytes) {
@@ -149,8 +149,10 @@ static bool page_fault_has_wide_error(void)
 	return wide;
 }
 
-/* SVM's nested faults have bits from 32 on: the guest's own page, its page tables (APM volume 2,
- * 15.25.6). */
+/*
+ * SVM's nested faults have bits from 32 on: for the guest's own page, and for its page tables (APM
+ * volume 2, 15.25.6).
+ */
 TEST(a_page_fault_s_error_code_keeps_its_upper_half)
 {
 	struct {
@@ -221,7 +223,7 @@ static void cause_exit(const struct machine *m, uint64_t in_the_vmm_ns)
 	run_entry(m);
 }
 
-/* A session that has seen one exit, which was short for certain. */
+/* A session that has seen one exit, which was certainly short. */
 static bool open_after_a_short_one(struct machine *m)
 {
 	const struct rs_kvm_options options = { .than_ns = LONG_NS, .causes = true };
@@ -238,7 +240,7 @@ static bool open_after_a_short_one(struct machine *m)
 	}
 }
 
-TEST(long_exits_are_recorded_without_the_others)
+TEST(only_long_exits_are_recorded)
 {
 	struct read read = { .look_for = RS_KVM_ID_kvm_long_exit };
 	struct rs_kvm_on_kvm_long_exit exit;
@@ -264,7 +266,7 @@ TEST(long_exits_are_recorded_without_the_others)
 
 /* ---- a full ring ----------------------------------------------------------------------------- */
 
-TEST(a_full_ring_refuses_and_tells_how_many)
+TEST(a_full_ring_refuses_and_counts)
 {
 	struct rs_kvm_options options = { .events = true, .ring_bytes = 4096 };
 	struct rs_kvm_snapshot got;
@@ -277,7 +279,9 @@ TEST(a_full_ring_refuses_and_tells_how_many)
 	REQUIRE(machine_open(&m, &options, 0));
 	REQUIRE_OK(rs_kvm_gate(m.session, true));
 	REQUIRE(reader_open(&reader, m.session, (uint32_t)sched_getcpu()));
-	/* One slot and two, so that each lap ends elsewhere; and more and more between two reads.
+	/*
+	 * One slot and two, so that each lap ends at another place; and more and more between two
+	 * reads.
 	 */
 	for (uint32_t round = 0; round < 400; round++) {
 		for (uint32_t i = 0; i < round % 100; i++, put += 2) {
@@ -299,10 +303,13 @@ TEST(a_full_ring_refuses_and_tells_how_many)
 	rs_kvm_close(m.session);
 }
 
-/* ---- in the middle of another ---------------------------------------------------------------- */
+/* ---- nested events --------------------------------------------------------------------------- */
 
-/* A wake-up comes in an interrupt while a program is at work: it waits, and then goes in order. */
-TEST(what_comes_in_between_waits)
+/*
+ * A wake-up arrives in an interrupt while a program is active: it is deferred, and then put in
+ * order.
+ */
+TEST(nested_events_are_deferred)
 {
 	const uint64_t tid = (uint64_t)kit_tid();
 	struct read read = { 0 };
@@ -316,7 +323,7 @@ TEST(what_comes_in_between_waits)
 	cpu = rs_kvm_cpu(m.session, (uint32_t)sched_getcpu());
 	for (uint32_t round = 0; round < 300; round++) {
 		run_entry(&m);
-		__atomic_store_n(&cpu->busy, 1, __ATOMIC_SEQ_CST); /* as if one was at work */
+		__atomic_store_n(&cpu->busy, 1, __ATOMIC_SEQ_CST); /* as if one were active */
 		put += 1 + round % 8;
 		for (uint32_t i = 0; i < round % 8; i++)
 			kit_run(m.sched_wakeup, &tid, sizeof(tid));
@@ -330,7 +337,7 @@ TEST(what_comes_in_between_waits)
 	rs_kvm_close(m.session);
 }
 
-TEST(what_waits_in_vain_is_lost_aloud)
+TEST(a_deferred_event_without_room_is_counted_as_lost)
 {
 	const uint64_t tid = (uint64_t)kit_tid();
 	struct rs_kvm_snapshot got;
@@ -380,7 +387,7 @@ static void *write_exits(void *arg)
 	return NULL;
 }
 
-/* Until each has made an exit and its entry from now on, however long it waits for a CPU. */
+/* Waits until each has made an exit and its entry, however long it waits for a CPU. */
 static void all_write(const struct writer *writers)
 {
 	for (int i = 0; i < WRITERS; i++) {
@@ -391,7 +398,7 @@ static void all_write(const struct writer *writers)
 	}
 }
 
-/* Threads on all CPUs are at work while the gate is shut. */
+/* Threads on all CPUs are active while the gate is shut. */
 TEST(counts_and_rings_agree_when_the_gate_is_shut)
 {
 	struct rs_kvm_options options = { .events = true,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sessions whose BPF programs are run by hand, with BPF_PROG_TEST_RUN: the real bodies, in the real
- * kernel, on records that a test lays out. The thread that runs one stands for a vCPU's.
+ * Sessions whose BPF programs are run with BPF_PROG_TEST_RUN: the real programs, in the real
+ * kernel, on records that a test builds. The thread that runs one stands for a vCPU's.
  */
 #ifndef RS_TESTS_UNIT_KVM_KIT_H
 #define RS_TESTS_UNIT_KVM_KIT_H
@@ -24,7 +24,7 @@
 static uint8_t kit_elf[KIT_ELF_MAX];
 static size_t kit_elf_bytes;
 
-/* kvm_exit as Linux has had it since 5.10; the kit asks BTF whether this kernel does. */
+/* kvm_exit with Linux' layout since 5.10; the kit checks in BTF whether this kernel has it. */
 struct kit_exit {
 	uint64_t ent;
 	uint32_t exit_reason, pad;
@@ -50,7 +50,7 @@ static bool kit_has_isa_at_24(struct btf *btf)
 	return false;
 }
 
-/* Why these tests can't run here; NULL: they can. */
+/* Returns why these tests cannot run here; NULL: they can. */
 static const char *kit_missing(void)
 {
 	struct btf *base, *module;
@@ -81,8 +81,10 @@ static const char *kit_missing(void)
 			TEST_SKIP(missing);                                                        \
 	} while (0)
 
-/* Opens a session on the bodies, its gate still shut. Of this process, unless the options say
- * whose: the host may have vCPUs, which are none of ours. */
+/*
+ * Opens a session on the programs, with its gate still shut. It observes this process, unless the
+ * options choose others, because the host may run other vCPUs.
+ */
 static inline struct rs_kvm_session *kit_open(const struct rs_kvm_options *options,
 					      uint32_t cells_max, uint32_t causes_max)
 {
@@ -104,7 +106,7 @@ static inline struct rs_kvm_session *kit_open(const struct rs_kvm_options *optio
 	return session;
 }
 
-/* A program, by name; -1 is none, and fails the test. */
+/* Returns a program by name; -1: not found, which fails the test. */
 static inline int kit_program(const struct rs_kvm_session *session, const char *name)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(session->object, name);
@@ -140,7 +142,7 @@ static inline int kit_tid(void)
 	return (int)syscall(SYS_gettid);
 }
 
-/* The row of a reason of a thread (0: of any); NULL: there is none. */
+/* Returns the row of a reason of a thread (0: of any); NULL: none. */
 static inline const struct rs_kvm_exit *kit_row(const struct rs_kvm_snapshot *snapshot, int tid,
 						uint32_t isa, uint32_t nested, uint32_t code)
 {
@@ -162,7 +164,9 @@ static inline uint64_t kit_count(const struct rs_kvm_snapshot *snapshot, int tid
 	return row ? row->count : 0;
 }
 
-/* ---- records as x86 kernels lay them out ----------------------------------------------------- */
+/*
+ * ---- records with the layout of x86 kernels -----------------------------------------------------
+ */
 
 struct kit_user_exit {
 	uint64_t ent;
@@ -183,9 +187,9 @@ struct kit_words {
 };
 
 #define STEP_NS 200000
-#define LONG_NS 50000000 /* by accident only where the machine stands still: was_short() */
+#define LONG_NS 50000000 /* only by accident, if the machine stalls: was_short() */
 
-/* The programs of a session, by hand. */
+/* Runs the programs of a session. */
 struct machine {
 	struct rs_kvm_session *session;
 	int exit, entry, user_exit, wakeup, sched_switch, sched_wakeup, end;
@@ -220,7 +224,7 @@ static inline bool machine_open(struct machine *m, const struct rs_kvm_options *
 		.page_fault = kit_program(s, "kvm_page_fault"),
 	};
 	sched_getaffinity(0, sizeof(m->cpus), &m->cpus);
-	/* The switches that tell where a thread runs are those that a test makes up. */
+	/* The test makes up the switches that show where a thread runs. */
 	CPU_ZERO(&one);
 	CPU_SET((size_t)sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
@@ -248,7 +252,7 @@ static inline void run_words(int program, uint32_t a, uint32_t b, uint64_t c, ui
 	kit_run(program, &record, sizeof(record));
 }
 
-/* This thread leaves its CPU to a thread that is not ours, or comes back. */
+/* This thread leaves its CPU to a foreign thread, or returns. */
 static inline void run_switch(const struct machine *m, bool away, uint32_t state)
 {
 	const uint64_t us = (uint64_t)kit_tid(), other = 1;
@@ -265,7 +269,7 @@ static inline void spend_ns(uint64_t ns)
 		;
 }
 
-/* Whether what began then has not become a long one: the machine may stand still at any place. */
+/* Returns whether an exit that began then is still short: the machine may stall at any point. */
 static inline bool was_short(uint64_t began_ns)
 {
 	return rs_now_ns(CLOCK_MONOTONIC) - began_ns < LONG_NS;

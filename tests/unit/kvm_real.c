@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A session attached to this machine's own KVM, and a guest whose returns to its VMM are known:
- * what fires on every kind of KVM, kvm_userspace_exit and kvm_pio, is counted to the last one.
+ * A session attached to this machine's own KVM, and a guest with known returns to its VMM: events
+ * that fire on every kind of KVM, kvm_userspace_exit and kvm_pio, are counted exactly.
  */
 #include "kvm_kit.h"
 
@@ -63,8 +63,11 @@ static void *guest_run(void *arg)
 	return NULL;
 }
 
-/* Who joins a thread may be woken before the kernel says that it has ended: in many kernels
- * do_exit() lets go of memory, which wakes, before sched_process_exit. Its folder goes later. */
+/*
+ * A thread that joins another may be woken before the kernel reports the other's end: in many
+ * kernels do_exit() releases memory, which wakes waiters, before sched_process_exit. The thread's
+ * folder disappears later.
+ */
 static void wait_for_its_end(int tid)
 {
 	char path[64];
@@ -132,7 +135,7 @@ TEST(its_ports_are_counted)
 
 	REAL_NEEDS();
 	session = watched(&options, &g, &got);
-	for (uint32_t i = 0; i < got.n_threads; i++) /* or its maker */
+	for (uint32_t i = 0; i < got.n_threads; i++) /* or the vendor */
 		if (got.threads[i].tid == g.tid)
 			thread = &got.threads[i];
 	REQUIRE(thread);
@@ -147,7 +150,7 @@ TEST(its_ports_are_counted)
 	rs_kvm_close(session);
 }
 
-/* A thread of another process is none of ours: the guest's exits are seen by nobody. */
+/* A thread of another process is not selected: the guest's exits are not counted. */
 TEST(another_process_is_left_out)
 {
 	struct rs_kvm_options options = { .user = true, .pid = 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counting in BPF, and the gate: the session's own programs in the running kernel, on records laid
- * out here, in real threads; the counts are known beforehand.
+ * Counting in BPF, and the gate: the session's own programs in the running kernel, on records built
+ * here, in real threads, with known counts.
  */
 #include "kvm_kit.h"
 
@@ -12,7 +12,7 @@ static const struct {
 	uint32_t times;
 } reasons[] = {
 	{ RS_ISA_VMX, 0, 2 },		{ RS_ISA_VMX, 12, 31 },
-	{ RS_ISA_VMX, 127, 3 },		{ RS_ISA_VMX, 128, 5 }, /* behind the row's end */
+	{ RS_ISA_VMX, 127, 3 },		{ RS_ISA_VMX, 128, 5 }, /* after the row's end */
 	{ RS_ISA_VMX, 0x80000021, 7 },				/* a failed entry */
 	{ RS_ISA_VMX, 0xffffffff, 11 }, { RS_ISA_SVM, 0x7b, 13 },
 	{ RS_ISA_SVM, 12, 17 }, /* the same number as a VMX reason */
@@ -36,7 +36,7 @@ static void every_code(bool latency)
 	REQUIRE(session);
 	exit_fd = kit_program(session, "kvm_exit");
 	REQUIRE_OK(rs_kvm_gate(session, true));
-	do { /* in turns, so that one is never the next one's */
+	do { /* alternating, so that two consecutive ones differ */
 		left = 0;
 		for (size_t i = 0; i < N_REASONS; i++) {
 			if (round >= reasons[i].times)
@@ -65,12 +65,12 @@ TEST(every_code_is_counted)
 	every_code(false);
 }
 
-TEST(every_code_is_counted_where_it_is_timed)
+TEST(every_code_is_counted_with_times)
 {
 	every_code(true);
 }
 
-/* kvm_nested_vmexit follows the kvm_exit that it is about. */
+/* kvm_nested_vmexit follows its kvm_exit. */
 static void guests_guests(bool latency)
 {
 	static const struct {
@@ -103,12 +103,12 @@ static void guests_guests(bool latency)
 	rs_kvm_close(session);
 }
 
-TEST(exits_of_guests_guests_are_told_apart)
+TEST(exits_of_nested_guests_are_distinguished)
 {
 	guests_guests(false);
 }
 
-TEST(exits_of_guests_guests_are_told_apart_where_they_are_timed)
+TEST(exits_of_nested_guests_are_distinguished_with_times)
 {
 	guests_guests(true);
 }
@@ -135,7 +135,7 @@ static void *vcpu_exits(void *arg)
 	for (uint32_t code = 0; code < THREAD_REASONS; code++)
 		for (uint32_t n = 0; n <= (vcpu->number + code) % 3; n++)
 			kit_exit_run(vcpu->exit_fd, RS_ISA_SVM, code, vcpu->number);
-	pthread_barrier_wait(&counted); /* else a tid is used twice, which is another test */
+	pthread_barrier_wait(&counted); /* otherwise a tid is used twice, which is another test */
 	return NULL;
 }
 
@@ -178,7 +178,7 @@ TEST(many_threads_lose_nothing)
 	rs_kvm_close(session);
 }
 
-/* ---- what finds no place --------------------------------------------------------------------- */
+/* ---- lack of room ---------------------------------------------------------------------------- */
 
 static void run_vcpu(struct vcpu *vcpu, int exit_fd, uint32_t number)
 {
@@ -188,7 +188,7 @@ static void run_vcpu(struct vcpu *vcpu, int exit_fd, uint32_t number)
 	pthread_join(vcpu->thread, NULL);
 }
 
-TEST(threads_without_a_place_are_counted)
+TEST(threads_without_room_are_counted)
 {
 	struct rs_kvm_snapshot got;
 	struct rs_kvm_session *session;
@@ -212,7 +212,7 @@ TEST(threads_without_a_place_are_counted)
 	rs_kvm_close(session);
 }
 
-/* Where they are only counted those that have a place in the row need no other. */
+/* With counts only, those that have a place in the row need no other. */
 static void full_of_reasons(bool latency)
 {
 	const uint32_t first = latency ? 0 : 1000;
@@ -239,7 +239,7 @@ static void full_of_reasons(bool latency)
 	rs_kvm_close(session);
 }
 
-TEST(reasons_without_a_place_are_counted)
+TEST(reasons_without_room_are_counted)
 {
 	full_of_reasons(false);
 	full_of_reasons(true);
@@ -261,7 +261,7 @@ TEST(a_reused_tid_is_another_thread)
 	REQUIRE_OK(rs_kvm_gate(session, true));
 	for (uint32_t n = 0; n < 7; n++)
 		kit_exit_run(exit_fd, RS_ISA_VMX, 12, 1);
-	kit_run(end_fd, "", 0); /* this thread "ends", and its tid lives on */
+	kit_run(end_fd, "", 0); /* this thread "ends", and its tid is reused */
 	for (uint32_t n = 0; n < 11; n++)
 		kit_exit_run(exit_fd, RS_ISA_VMX, 12, 2);
 	REQUIRE_OK(rs_kvm_snapshot(session, &got));
@@ -278,7 +278,7 @@ TEST(a_reused_tid_is_another_thread)
 	rs_kvm_close(session);
 }
 
-/* ---- what is watched ------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------- */
 
 static uint64_t all_counts(const struct rs_kvm_options *options)
 {
@@ -294,12 +294,12 @@ static uint64_t all_counts(const struct rs_kvm_options *options)
 	CHECK_OK(rs_kvm_snapshot(session, &got));
 	for (uint32_t i = 0; i < got.n_exits; i++)
 		n += got.exits[i].count;
-	CHECK_EQ_U64(got.dropped_threads, 0); /* not wanted is not dropped */
+	CHECK_EQ_U64(got.dropped_threads, 0); /* unselected is not dropped */
 	rs_kvm_close(session);
 	return n;
 }
 
-TEST(only_the_threads_that_were_asked_for)
+TEST(only_selected_threads_are_counted)
 {
 	int tid = kit_tid(), other = 1;
 
@@ -341,9 +341,9 @@ TEST(options_out_of_bounds_are_refused)
 	struct rs_kvm_session *session = NULL;
 
 	CHECK_ERR(rs_kvm_open(&(struct rs_kvm_options){ .ring_bytes = 100 }, &session), RS_USAGE,
-		  "a ring is of");
+		  "a ring must have");
 	CHECK_ERR(rs_kvm_open(&(struct rs_kvm_options){ .ring_bytes = 1u << 30 }, &session),
-		  RS_USAGE, "a ring is of");
+		  RS_USAGE, "a ring must have");
 	CHECK_ERR(rs_kvm_open(&(struct rs_kvm_options){ .threads_max = ~0u }, &session), RS_USAGE,
 		  "too many");
 	CHECK(session == NULL);

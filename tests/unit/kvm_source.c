@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A KVM session as a source: a snapshot of its counts each round, and its events, merged over the
- * CPUs, each with the stream of its thread. The session's programs run in the kernel, on
- * records laid out here.
+ * A KVM session as a source: a snapshot of its counts in each round, and its events, merged over
+ * the CPUs, each with the stream of its thread. The session's programs run in the kernel, on
+ * records built here.
  */
 #include "kvm_kit.h"
 
@@ -12,7 +12,7 @@
 #include "kvm/counts.h"
 #include "live/kvm.h"
 
-/* ---- a sink that keeps what it gets --------------------------------------------------------- */
+/* ---- a sink that keeps its input ------------------------------------------------------------ */
 
 #define KEPT_MAX 4096
 
@@ -25,7 +25,7 @@ struct kept_view {
 
 struct keeper {
 	struct rs_sink sink;
-	/* Of the round's snapshot: valid until the next round. */
+	/* The round's snapshot: valid until the next round. */
 	struct rs_kvm_snapshot snapshot;
 	const bool *wanted;
 	uint32_t n_counts;
@@ -81,7 +81,7 @@ static struct rs_error *stop_when_idle(void *ctx, const struct rs_batch *batch, 
 	return NULL;
 }
 
-/* Feeds an emptied keeper until the source is idle. Returns false if the source came to its end. */
+/* Feeds an emptied keeper until the source is idle. Returns false if the source has ended. */
 static bool round_of(struct rs_source *source)
 {
 	bool more = false;
@@ -93,7 +93,7 @@ static bool round_of(struct rs_source *source)
 	return more;
 }
 
-/* The snapshot's row of a reason, of the thread that runs a vCPU; zeros: there is none. */
+/* Returns the snapshot's row of a reason, for the thread that runs a vCPU; zeros: none. */
 static struct rs_kvm_exit exit_of(int vcpu, enum rs_isa isa, uint32_t code)
 {
 	struct rs_kvm_exit found = { 0 };
@@ -152,7 +152,7 @@ static void entry_run(const struct bench *b, uint32_t vcpu)
 	kit_run(b->entry_fd, &record, sizeof(record));
 }
 
-/* All that the analysis asks for. */
+/* All counts that the analysis requests. */
 static struct rs_query query_all(void)
 {
 	struct rs_query query;
@@ -174,7 +174,7 @@ TEST(each_round_has_one_snapshot)
 	CHECK(round_of(b.source));
 	CHECK_EQ_U64(kept.n_counts, 1);
 	CHECK_EQ_U64(kept.snapshot.n_exits, 0);
-	for (int i = 0; i < 8; i++) /* one of them waits for what follows it */
+	for (int i = 0; i < 8; i++) /* one of them waits for its successor */
 		kit_exit_run(b.exit_fd, RS_ISA_VMX, 12, 3);
 	kit_exit_run(b.exit_fd, RS_ISA_SVM, 0xffffffff, 3);
 	kit_exit_run(b.exit_fd, RS_ISA_VMX, 10, 3);
@@ -243,9 +243,8 @@ TEST(latencies_add_up)
 	bench_close(&b);
 }
 
-/* Looking for a thread, which a source does between rounds, leaves least and greatest as they are.
- */
-TEST(threads_alone_take_nothing_from_the_next_snapshot)
+/* Looking up a thread, which a source does between rounds, leaves minimum and maximum unchanged. */
+TEST(a_lookup_of_threads_does_not_consume_the_next_snapshot)
 {
 	struct rs_kvm_snapshot threads;
 	struct rs_query query = query_all();
@@ -267,7 +266,7 @@ TEST(threads_alone_take_nothing_from_the_next_snapshot)
 	bench_close(&b);
 }
 
-TEST(a_tid_that_comes_again_has_an_index_of_its_own)
+TEST(a_reused_tid_has_another_index)
 {
 	struct rs_query query = query_all();
 	struct bench b;
@@ -288,7 +287,7 @@ TEST(a_tid_that_comes_again_has_an_index_of_its_own)
 	bench_close(&b);
 }
 
-TEST(what_found_no_place_is_counted)
+TEST(exits_without_room_are_counted)
 {
 	struct rs_query query = query_all();
 	struct bench b = { 0 };
@@ -311,7 +310,7 @@ TEST(what_found_no_place_is_counted)
 
 /* ---- queries -------------------------------------------------------------------------------- */
 
-/* Whether a query gets counts of three exits of vCPU 2, and whether it wants that thread's. */
+/* Whether a query gets counts of three exits of vCPU 2, and whether it selects that thread. */
 static bool counts_for(const struct rs_query *query, bool *wanted)
 {
 	bool counted = false;
@@ -330,7 +329,7 @@ static bool counts_for(const struct rs_query *query, bool *wanted)
 	return counted;
 }
 
-TEST(queries_that_counts_can_and_can_not_answer)
+TEST(queries_that_counts_can_and_cannot_answer)
 {
 	struct rs_query query;
 	bool wanted;
@@ -433,7 +432,7 @@ TEST(events_of_all_cpus_in_order)
 	bench_close(&b);
 }
 
-TEST(events_that_the_query_leaves)
+TEST(events_excluded_by_the_query)
 {
 	struct rs_query query;
 	struct bench b;
@@ -455,7 +454,7 @@ TEST(events_that_the_query_leaves)
 	bench_close(&b);
 }
 
-TEST(a_full_ring_is_told_as_a_loss)
+TEST(a_full_ring_is_reported_as_a_loss)
 {
 	struct rs_query query;
 	uint32_t losses = 0, exits = 0;

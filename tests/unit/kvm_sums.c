@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a session adds up for a filter, in the real programs: more keys than have a place near a
- * CPU, one epoch after the other.
+ * Sums of a session for a filter, in the real programs: more keys than fit into the per-CPU table,
+ * one epoch after another.
  */
 #include "kvm_kit.h"
 
@@ -17,7 +17,7 @@
 
 #define ROW(word) ((int16_t)((RS_FILTER_AT + (word)) * 8))
 
-/* @[args.reason] = count(), as the language would have it. */
+/* @[args.reason] = count(), as the language compiles it. */
 static const struct bpf_insn count_by_reason[] = {
 	{ .code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = 0, .src_reg = 1, .off = 20 },
 	{ .code = BPF_STX | BPF_MEM | BPF_DW,
@@ -41,7 +41,7 @@ struct adding {
 	uint64_t rows, odd;
 };
 
-static void take(void *ctx, const struct rs_filter_row *row)
+static void add_row(void *ctx, const struct rs_filter_row *row)
 {
 	struct adding *a = ctx;
 
@@ -69,7 +69,7 @@ static bool begin(struct adding *a, uint32_t room, uint64_t epoch_ns)
 	struct bpf_program *program;
 	cpu_set_t one;
 
-	/* A sum is one CPU's: so there are as many as reasons. */
+	/* A sum belongs to one CPU, so there are as many as reasons. */
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	CHECK(!sched_setaffinity(0, sizeof(one), &one));
@@ -84,7 +84,7 @@ static bool begin(struct adding *a, uint32_t room, uint64_t epoch_ns)
 	return CHECK_OK(rs_kvm_gate(a->session, true));
 }
 
-static uint32_t places_taken(const struct rs_kvm_session *session)
+static uint32_t entries_used(const struct rs_kvm_session *session)
 {
 	uint32_t n = 0;
 
@@ -96,16 +96,16 @@ static uint32_t places_taken(const struct rs_kvm_session *session)
 static void end(struct adding *a)
 {
 	CHECK_OK(rs_kvm_gate(a->session, false));
-	CHECK_OK(rs_kvm_sums(a->session, UINT64_MAX, take, a));
-	CHECK_EQ_U64(places_taken(a->session), 0);
+	CHECK_OK(rs_kvm_sums(a->session, UINT64_MAX, add_row, a));
+	CHECK_EQ_U64(entries_used(a->session), 0);
 	CHECK_EQ_U64(a->odd, 0);
 	a->rows = 0;
-	CHECK_OK(rs_kvm_sums(a->session, UINT64_MAX, take, a));
+	CHECK_OK(rs_kvm_sums(a->session, UINT64_MAX, add_row, a));
 	CHECK_EQ_U64(a->rows, 0);
 	rs_kvm_close(a->session);
 }
 
-TEST(each_reason_is_counted_wherever_it_finds_a_place)
+TEST(each_reason_is_counted_in_either_table)
 {
 	struct adding a;
 
@@ -116,14 +116,14 @@ TEST(each_reason_is_counted_wherever_it_finds_a_place)
 			if (n < TIMES(i))
 				kit_exit_run(a.exit_fd, RS_ISA_SVM, i, 1);
 	}
-	CHECK(places_taken(a.session) > 0 && places_taken(a.session) <= RS_KVM_NEAR_MAX);
+	CHECK(entries_used(a.session) > 0 && entries_used(a.session) <= RS_KVM_NEAR_MAX);
 	end(&a);
 	for (uint32_t i = 0; i < REASONS; i++)
 		CHECK_EQ_U64(a.count[i], TIMES(i));
 }
 
-/* Too little for places beside the hash: what there may be is no more for them. */
-TEST(where_there_is_little_room_there_is_the_hash)
+/* Too little room for the per-CPU table; all of it goes to the hash. */
+TEST(with_little_room_only_the_hash_is_used)
 {
 	struct adding a;
 
@@ -131,13 +131,13 @@ TEST(where_there_is_little_room_there_is_the_hash)
 	REQUIRE(begin(&a, 1, 0));
 	for (uint32_t i = 0; i < 3; i++)
 		kit_exit_run(a.exit_fd, RS_ISA_SVM, 5, 1);
-	CHECK_EQ_U64(places_taken(a.session), 0);
+	CHECK_EQ_U64(entries_used(a.session), 0);
 	end(&a);
 	CHECK_EQ_U64(a.count[5], 3);
 }
 
-/* Places come back when their epoch is over, and are the next one's. */
-TEST(epochs_are_taken_one_after_the_other)
+/* Entries are freed when their epoch is over, and are used by the next one. */
+TEST(epochs_are_consumed_one_after_another)
 {
 	struct adding a;
 
@@ -148,12 +148,13 @@ TEST(epochs_are_taken_one_after_the_other)
 
 		for (uint32_t i = 0; i < OF_A_ROUND; i++)
 			kit_exit_run(a.exit_fd, RS_ISA_SVM, i, 1);
-		/* what is before it comes, and nothing of what is not */
-		CHECK_OK(rs_kvm_sums(a.session, from, take, &a));
+		/* sums of earlier epochs are returned, and none of later ones */
+		CHECK_OK(rs_kvm_sums(a.session, from, add_row, &a));
 		for (uint32_t i = 0; i < OF_A_ROUND; i++)
 			CHECK_EQ_U64(a.count[i], round);
-		CHECK_OK(rs_kvm_sums(a.session, rs_now_ns(CLOCK_MONOTONIC) + EPOCH_NS, take, &a));
-		CHECK_EQ_U64(places_taken(a.session), 0);
+		CHECK_OK(
+			rs_kvm_sums(a.session, rs_now_ns(CLOCK_MONOTONIC) + EPOCH_NS, add_row, &a));
+		CHECK_EQ_U64(entries_used(a.session), 0);
 		for (uint32_t i = 0; i < OF_A_ROUND; i++)
 			CHECK_EQ_U64(a.count[i], round + 1);
 	}

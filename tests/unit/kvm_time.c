@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What exits cost and were about, in BPF: the session's own programs in the running kernel. Times
- * are the machine's, so what is checked of them is that they add up.
+ * Costs and causes of exits, in BPF: the session's own programs in the running kernel. Times are
+ * the machine's, so the test checks that they add up.
  */
 #include "kvm_kit.h"
 
@@ -16,8 +16,10 @@ static uint64_t sum_of(const struct rs_vcpu_time *time)
 	return sum;
 }
 
-/* A halt: exit, asleep, woken, on again, entry. All on the CPU that the kernel gives us: the bodies
- * work whichever it is. */
+/*
+ * A halt: exit, asleep, woken, running, entry. All on the CPU that the kernel chooses: the programs
+ * work on any.
+ */
 static void halt(const struct machine *m)
 {
 	const uint64_t tid = (uint64_t)kit_tid();
@@ -37,7 +39,7 @@ static void halt(const struct machine *m)
 	run_entry(m);
 }
 
-TEST(states_add_up_and_tell_where_time_went)
+TEST(states_add_up_and_are_attributed)
 {
 	struct rs_kvm_snapshot got;
 	const uint64_t *ns;
@@ -71,7 +73,7 @@ TEST(states_add_up_and_tell_where_time_went)
 	rs_kvm_close(m.session);
 }
 
-TEST(costs_add_up_and_are_counted_where_they_belong)
+TEST(costs_add_up_and_are_attributed)
 {
 	const struct rs_kvm_exit *hlt, *io;
 	struct rs_kvm_snapshot got;
@@ -109,7 +111,7 @@ TEST(costs_add_up_and_are_counted_where_they_belong)
 	rs_kvm_close(m.session);
 }
 
-TEST(least_and_greatest_begin_anew_with_each_snapshot)
+TEST(minimum_and_maximum_restart_with_each_snapshot)
 {
 	const struct rs_kvm_exit *row;
 	struct rs_kvm_snapshot got;
@@ -126,7 +128,7 @@ TEST(least_and_greatest_begin_anew_with_each_snapshot)
 		row = kit_row(&got, 0, RS_ISA_VMX, 0, 12);
 		REQUIRE(row);
 		CHECK(row->min_ns >= step * STEP_NS);
-		CHECK_EQ_U64(row->min_ns, row->max_ns); /* it is the only one since the last */
+		CHECK_EQ_U64(row->min_ns, row->max_ns); /* the only one since the last snapshot */
 	}
 	REQUIRE_OK(rs_kvm_snapshot(m.session, &got));
 	row = kit_row(&got, 0, RS_ISA_VMX, 0, 12);
@@ -147,10 +149,10 @@ TEST(returns_to_the_vmm_are_counted_by_reason)
 	REQUIRE(machine_open(&m, &(struct rs_kvm_options){ .user = true }, 0));
 	REQUIRE_OK(rs_kvm_gate(m.session, true));
 	for (int i = 0; i < 13; i++) {
-		kit_exit_run(m.exit, RS_ISA_SVM, 0x7b, 0); /* not asked for */
+		kit_exit_run(m.exit, RS_ISA_SVM, 0x7b, 0); /* not requested */
 		run_user_exit(&m, 2, 0);
 		if (i < 5)
-			run_user_exit(&m, 10, -4); /* EINTR, whatever the reason says */
+			run_user_exit(&m, 10, -4); /* EINTR, whatever the reason is */
 		if (i < 3)
 			run_user_exit(&m, 63 + (uint32_t)i, 0); /* the row's end */
 	}
@@ -193,15 +195,15 @@ static void one_of_each_cause(const struct machine *m)
 	const struct kit_words virq = { .word = { 0x20 } }, again = { .word = { 0x20, 0x100 } };
 
 	kit_exit_run(m->exit, RS_ISA_SVM, 0x7b, 0);
-	run_words(m->pio, 0, 0x3f8, 1, 0); /* in: told when the VMM has answered */
+	run_words(m->pio, 0, 0x3f8, 1, 0); /* in: reported when the VMM has answered */
 	kit_run(m->virq, &virq, sizeof(virq));
 	run_entry(m);
 	kit_exit_run(m->exit, RS_ISA_SVM, 0x7b, 0);
 	run_words(m->pio, 1, 0x3f8, 1, 0);
-	kit_run(m->virq, &again, sizeof(again)); /* put in once more */
+	kit_run(m->virq, &again, sizeof(again)); /* injected once more */
 	run_entry(m);
 	kit_exit_run(m->exit, RS_ISA_SVM, 0x400, 0);
-	run_words(m->page_fault, 0, 0, 0x1000, 0xfe000000); /* and turns out to be MMIO */
+	run_words(m->page_fault, 0, 0, 0x1000, 0xfe000000); /* and is MMIO */
 	run_words(m->mmio, 0, 4, 0xfe000000, 0);
 	run_user_exit(m, 6, 0);
 	run_words(m->mmio, 1, 4, 0xfe000000, 0);
@@ -253,7 +255,7 @@ TEST(causes_are_counted_once_and_get_their_exits_cost)
 	rs_kvm_close(m.session);
 }
 
-TEST(causes_without_a_place_are_counted)
+TEST(causes_without_room_are_counted)
 {
 	struct rs_kvm_snapshot got;
 	struct machine m;
@@ -273,7 +275,7 @@ TEST(causes_without_a_place_are_counted)
 
 /* ---- the trigger ----------------------------------------------------------------------------- */
 
-TEST(the_trigger_is_pulled_once_by_a_longer_exit_of_its_reason)
+TEST(the_trigger_fires_once_for_a_longer_exit_of_its_reason)
 {
 	struct rs_kvm_options options = { .trigger_ns = LONG_NS,
 					  .trigger_isa = RS_ISA_VMX,
@@ -285,11 +287,11 @@ TEST(the_trigger_is_pulled_once_by_a_longer_exit_of_its_reason)
 	KIT_NEEDS();
 	REQUIRE(machine_open(&m, &options, 0));
 	REQUIRE_OK(rs_kvm_gate(m.session, true));
-	kit_exit_run(m.exit, RS_ISA_VMX, 12, 0); /* long, but another */
+	kit_exit_run(m.exit, RS_ISA_VMX, 12, 0); /* long, but another reason */
 	spend_ns(2 * LONG_NS);
 	run_entry(&m);
 	CHECK(!rs_kvm_triggered(m.session, &trigger));
-	do { /* one that was short for certain */
+	do { /* certainly short */
 		rs_kvm_rearm(m.session);
 		began = rs_now_ns(CLOCK_MONOTONIC);
 		kit_exit_run(m.exit, RS_ISA_VMX, 30, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Push-down: what BPF says of a record, by instructions that the compiler made of a predicate, is
- * what the language's own machine says of the event; in the kernel, by BPF_PROG_TEST_RUN. Of
- * predicates that are written down here, and of some thousand that are made at random.
+ * Push-down: the instructions that the compiler made of a predicate give the same result in the
+ * kernel, by BPF_PROG_TEST_RUN, as the language's own machine. Predicates are written here, and
+ * some thousand are made at random.
  */
 #include "push_kit.h"
 
@@ -13,7 +13,7 @@ static struct rs_error *push(struct rs_script *script, struct rs_filter *filter)
 	return rs_script_push(script, &options, filter);
 }
 
-/* What the machine says: 1 it holds, 0 it does not, -1 it failed. */
+/* The machine's result: 1 it holds, 0 it does not, -1 it failed. */
 static int machine(struct rs_script *script, const struct rs_event *event,
 		   const struct rs_stream *stream, const struct stand *stand)
 {
@@ -36,9 +36,9 @@ static int machine(struct rs_script *script, const struct rs_event *event,
 	return f.fault ? -1 : 0;
 }
 
-/* ---- one against the other ------------------------------------------------------------------ */
+/* ---- comparison ----------------------------------------------------------------------------- */
 
-#define RECORDS 24 /* that a predicate is tried with */
+#define RECORDS 24 /* events on which a predicate is tried */
 
 struct tally {
 	uint32_t programs, refused, rejected, kept, faults, unfiltered;
@@ -63,14 +63,14 @@ static bool agrees(const char *text, struct rs_script *script, int program, int 
 		tally->rejected += !says;
 		tally->faults += says < 0;
 		if (!CHECK_EQ_U64(stand.verdict, says ? RS_FILTER_KEEP : 0)) {
-			printf("# %s of %s: the machine says %d\n", text, about->probe, says);
+			printf("# %s of %s: the machine returns %d\n", text, about->probe, says);
 			return false;
 		}
 	}
 	return true;
 }
 
-/* False: the two differ. A program that the compiler refuses is none. */
+/* Returns false if the two differ. A program that the compiler refuses is skipped. */
 static bool try_one(const char *text, int map, struct tally *tally)
 {
 	static struct rs_clock clock = { .freq_hz = 1000000000 };
@@ -104,7 +104,7 @@ static bool try_one(const char *text, int map, struct tally *tally)
 }
 
 /* Names of an enumeration, as texts or not, compared with an argument. */
-TEST(names_that_are_written_down)
+TEST(literal_names)
 {
 	static const char *const predicates[] = {
 		"args.reason == \"HLT\"",
@@ -126,13 +126,13 @@ TEST(names_that_are_written_down)
 		CHECK(try_one(text, map, &tally));
 	}
 	CHECK_EQ_U64(tally.refused, 1);
-	CHECK_EQ_U64(tally.unfiltered, 2); /* an order of names, a thread's name: the program's */
+	CHECK_EQ_U64(tally.unfiltered, 2); /* an order of names, a thread's name */
 	CHECK(tally.rejected);
 	close(map);
 	rs_schema_destroy(schema);
 }
 
-TEST(predicates_that_are_written_down)
+TEST(literal_predicates)
 {
 	static const char *const predicates[] = {
 		"args.port == 0x3f8",
@@ -180,7 +180,7 @@ static void at_random(struct tally *tally, uint32_t n)
 		char *at = text, *end = text + sizeof(text) - 32;
 
 		about = event_of(probes[i % 5]);
-		say(&at, end, "%s%s /", in_part ? "int n; " : "", about->probe);
+		append(&at, end, "%s%s /", in_part ? "int n; " : "", about->probe);
 		expression(&at, end, 1 + i % 6);
 		memcpy(at, "/ { n++; }", 11);
 		if (!try_one(text, map, tally))
@@ -192,7 +192,7 @@ static void at_random(struct tally *tally, uint32_t n)
 	close(map);
 }
 
-TEST(predicates_at_random)
+TEST(random_predicates)
 {
 	struct tally tally = { 0 };
 
@@ -203,7 +203,7 @@ TEST(predicates_at_random)
 	rs_schema_destroy(schema);
 }
 
-TEST(predicates_that_go_down_in_part)
+TEST(predicates_that_are_pushed_down_in_part)
 {
 	struct tally tally = { 0 };
 
@@ -216,8 +216,8 @@ TEST(predicates_that_go_down_in_part)
 	rs_schema_destroy(schema);
 }
 
-/* Who the record is of is not known to BPF: then it is let through. */
-TEST(what_is_not_known_is_let_through)
+/* BPF does not know the record's VM: then it is let through. */
+TEST(unknown_values_are_let_through)
 {
 	const char *text = "kvm:io::pio /vcpu == 5 || pid == 5/ { n++; }";
 	struct rs_script *script = NULL;
@@ -241,7 +241,7 @@ TEST(what_is_not_known_is_let_through)
 	stand.who = 4;
 	CHECK(stand_run(program, map, &stand));
 	CHECK_EQ_U64(stand.verdict, RS_FILTER_KEEP);
-	stand.id = event_of("kvm:io::mmio")->id; /* nothing was said of it */
+	stand.id = event_of("kvm:io::mmio")->id; /* no reason was given */
 	stand.who = 4 | UINT64_C(4) << 32;
 	CHECK(stand_run(program, map, &stand));
 	CHECK_EQ_U64(stand.verdict, RS_FILTER_KEEP);
@@ -251,7 +251,7 @@ TEST(what_is_not_known_is_let_through)
 	rs_schema_destroy(schema);
 }
 
-TEST(a_filter_goes_into_its_room)
+TEST(a_filter_fits_into_its_room)
 {
 	static struct bpf_insn elf[2 * RS_FILTER_INSNS];
 	const struct bpf_insn one = INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 1);
@@ -267,7 +267,7 @@ TEST(a_filter_goes_into_its_room)
 		room[i] = MOVE(0, 0);
 	CHECK_ERR(rs_kvm_filter_in(elf, sizeof(elf), &filter, &out), RS_FAILED, "no room");
 	room[RS_FILTER_INSNS - 1] = EXIT;
-	CHECK_ERR(rs_kvm_filter_in(elf, sizeof(elf), &large, &out), RS_FAILED, "there is room for");
+	CHECK_ERR(rs_kvm_filter_in(elf, sizeof(elf), &large, &out), RS_FAILED, "at most");
 	REQUIRE(CHECK_OK(rs_kvm_filter_in(elf, sizeof(elf), &filter, &out)));
 	made = (struct bpf_insn *)out + 7;
 	CHECK(!memcmp(made, &one, sizeof(one)));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Push-down of aggregations: a program whose records a filter looks at in the kernel, and that gets
- * what was added up and what was kept, prints what the same program prints that gets every event.
- * Of programs that are written down here, and of some hundred that are made at random. The hash
- * that sums are in is the test's own; the session's is tests/lang/push.test's.
+ * Push-down of aggregations: a program that gets only the sums and the kept records of a filter in
+ * the kernel prints the same as one that gets every event. Programs are written here, and some
+ * hundred are made at random. The hash of the sums is the test's own; tests/lang/push.test uses the
+ * session's.
  */
 #include "push_kit.h"
 
@@ -12,7 +12,10 @@
 
 #include "event/filter_sum.h"
 
-/* ---- sums, as kvm/sums.bpf.h has them ------------------------------------------------------- */
+/*
+ * ---- sums, with the layout of kvm/sums.bpf.h
+ * -------------------------------------------------------
+ */
 
 #define SUMS 4096u
 
@@ -46,7 +49,7 @@ static struct kept *sum_find(const struct rs_filter *filter, const uint64_t *row
 	return kept;
 }
 
-/* All of the rows, or none: false. */
+/* Updates all of the rows, or none, and then returns false. */
 static bool sums_add(const struct rs_filter *filter, const struct stand *stand, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -87,7 +90,10 @@ static const char *vm_of(void *ctx, uint64_t thread)
 	return vms[thread < 6 ? thread : 0];
 }
 
-/* ---- a program, two ways -------------------------------------------------------------------- */
+/*
+ * ---- a program, run in two ways
+ * --------------------------------------------------------------------
+ */
 
 struct run {
 	struct rs_script *script;
@@ -117,7 +123,7 @@ static struct rs_error *begin(struct run *run, const char *text, struct rs_filte
 	return err ? err : rs_script_start(run->script, &io, &run->sink);
 }
 
-/* What it printed; the caller's to free. */
+/* Returns its output, which the caller frees. */
 static char *end(struct run *run)
 {
 	off_t bytes;
@@ -159,7 +165,7 @@ struct tally {
 	uint32_t programs, refused, added, kept, undone, records;
 };
 
-/* What the filter says of a record is done. */
+/* Applies the filter's decision on a record. */
 static bool filtered(struct run *run, const struct rs_filter *filter, int program, int map,
 		     struct stand *stand, const struct rs_stream *stream, struct tally *tally)
 {
@@ -183,10 +189,10 @@ static bool filtered(struct run *run, const struct rs_filter *filter, int progra
 
 #define RECORDS 40
 
-/* The events that the program is of; others of the source's stand between and around them. */
+/* Events for the program, among others of the same source. */
 static const struct rs_event *events[2];
 
-/* Some records come more than once, and keys with them. */
+/* Some records occur more than once, and so do keys. */
 static bool feed(struct run runs[2], const struct rs_filter *filter, int program, int map,
 		 struct tally *tally)
 {
@@ -247,7 +253,7 @@ static bool try_one(const char *text, int map, struct tally *tally)
 	return good;
 }
 
-/* ---- programs at random --------------------------------------------------------------------- */
+/* ---- random programs ------------------------------------------------------------------------ */
 
 static void key(char **at, const char *end)
 {
@@ -255,17 +261,17 @@ static void key(char **at, const char *end)
 
 	switch (chance(4)) {
 	case 0:
-		say(at, end, "%s", texts[chance(5)]);
+		append(at, end, "%s", texts[chance(5)]);
 		break;
 	case 1:
-		say(at, end, "stringof(args.%s)", about->fields[chance(about->n_fields)].name);
+		append(at, end, "stringof(args.%s)", about->fields[chance(about->n_fields)].name);
 		break;
 	default:
 		expression(at, end, chance(3));
 	}
 }
 
-/* @a3_2[...] = sum(...): of a name that says all that must be the same of it everywhere. */
+/* @a3_2[...] = sum(...): the name contains everything that must be equal in all its uses. */
 static void statement(char **at, const char *end)
 {
 	static const char *const functions[] = { "sum(",       "avg(",	      "min(",	   "max(",
@@ -277,20 +283,20 @@ static void statement(char **at, const char *end)
 	static uint32_t serial;
 	uint32_t n_keys = chance(4), which = chance(40);
 
-	say(at, end, "@a%u", serial++);
+	append(at, end, "@a%u", serial++);
 	for (uint32_t i = 0; i < n_keys; i++) {
-		say(at, end, i ? ", " : "[");
+		append(at, end, i ? ", " : "[");
 		key(at, end);
 	}
-	say(at, end, n_keys ? "] = " : " = ");
+	append(at, end, n_keys ? "] = " : " = ");
 	if (which >= 30) {
-		say(at, end, "count(); ");
+		append(at, end, "count(); ");
 		return;
 	}
-	which = which < 28 ? which % 10 : 10; /* topk() is done by the program alone */
-	say(at, end, "%s", functions[which]);
+	which = which < 28 ? which % 10 : 10; /* only the program evaluates topk() */
+	append(at, end, "%s", functions[which]);
 	expression(at, end, chance(4));
-	say(at, end, "%s); ", behind[which]);
+	append(at, end, "%s); ", behind[which]);
 }
 
 static void clause(char **at, const char *end)
@@ -298,23 +304,23 @@ static void clause(char **at, const char *end)
 	uint32_t n = 1 + chance(2);
 
 	about = events[chance(2)];
-	say(at, end, "%s ", about->probe);
+	append(at, end, "%s ", about->probe);
 	if (chance(2)) {
-		say(at, end, "/");
+		append(at, end, "/");
 		expression(at, end, chance(4));
-		say(at, end, "/ ");
+		append(at, end, "/ ");
 	}
-	say(at, end, "{ ");
+	append(at, end, "{ ");
 	if (!chance(8))
-		say(at, end, "n++; ");
+		append(at, end, "n++; ");
 	for (uint32_t i = 0; i < n; i++)
 		statement(at, end);
 	if (!chance(8))
-		say(at, end, "printf(\"%%d\\n\", cpu); ");
-	say(at, end, "} ");
+		append(at, end, "printf(\"%%d\\n\", cpu); ");
+	append(at, end, "} ");
 }
 
-TEST(aggregations_at_random)
+TEST(random_aggregations)
 {
 	static const char *const probes[] = { "kvm:io::pio", "kvm:user::exit", "kvm:vmx::exit",
 					      "kvm:cpu::msr", "kvm:io::mmio" };
@@ -329,7 +335,7 @@ TEST(aggregations_at_random)
 		events[0] = event_of(probes[i % 5]);
 		events[1] = event_of(probes[chance(5)]);
 		room = chance(8) ? SUMS : 3; /* and where not all find room */
-		say(&at, last, "int n; ");
+		append(&at, last, "int n; ");
 		for (uint32_t j = chance(3) + 1; j; j--)
 			clause(&at, last);
 		if (!try_one(text, map, &tally))
@@ -344,7 +350,7 @@ TEST(aggregations_at_random)
 	rs_schema_destroy(schema);
 }
 
-TEST(aggregations_that_are_written_down)
+TEST(literal_aggregations)
 {
 	static const char *const programs[] = {
 		"kvm:io::pio { @ = count(); }",
@@ -376,7 +382,10 @@ TEST(aggregations_that_are_written_down)
 	rs_schema_destroy(schema);
 }
 
-/* Keys that are shown as names and in hexadecimal; variables that the program tells are unknown. */
+/*
+ * Keys that are shown as names and in hexadecimal; variables that only the program can report as
+ * unknown.
+ */
 TEST(keys_of_names_and_addresses)
 {
 	static const char *const added[] = {
@@ -401,8 +410,8 @@ TEST(keys_of_names_and_addresses)
 	rs_schema_destroy(schema);
 }
 
-/* What looks at an aggregation in the order of events has the events. */
-TEST(what_must_see_the_events_does)
+/* A use of an aggregation that depends on the order of events gets the events. */
+TEST(order_dependent_uses_get_the_events)
 {
 	static const struct {
 		const char *text;
@@ -435,8 +444,8 @@ TEST(what_must_see_the_events_does)
 	rs_schema_destroy(schema);
 }
 
-/* Ticks that look, and no others, part the time of sums. */
-TEST(epochs_are_what_ticks_have_in_common)
+/* Only ticks that read an aggregation divide the time of its sums. */
+TEST(epochs_are_the_common_ticks)
 {
 	struct run run = { 0 };
 	struct rs_filter filter = { 0 };

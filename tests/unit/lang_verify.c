@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The verifier: code that the compiler made passes; each way to break it is refused. */
+/* The verifier: compiled code passes; each kind of broken code is refused. */
 #include "../test.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static struct rs_script *compiled(const char *text)
 	return script;
 }
 
-/* Code by hand, in the place of the first clause's. */
+/* Literal code in place of the first clause's. */
 static struct rs_error *verdict(struct rs_script *script, struct insn *code, uint32_t n)
 {
 	struct clause clause = *script->clauses;
@@ -39,7 +39,7 @@ static struct rs_error *verdict(struct rs_script *script, struct insn *code, uin
 
 static const char program[] = "BEGIN { x = 5; s = \"a\"; y[1] = 2; printf(\"%d %s\", x, s); }";
 
-TEST(by_hand)
+TEST(literal_code)
 {
 	struct rs_script *script = compiled(program);
 
@@ -73,7 +73,7 @@ TEST(operands)
 	REFUSED("beyond", { I_CONST }, { I_CUT, 3 }, { I_POPI }, { I_END });
 	REFUSED("lacks", { I_DO }, { I_END });
 	REFUSED("number of arguments", { I_CALL, 9, 0 }, { I_END });
-	/* where nobody comes, too */
+	/* also in unreachable code */
 	REFUSED("beyond", { I_JUMP, 0, 2 }, { I_ARG, 0, 1000 }, { I_END });
 	REFUSED("no such instruction", { I_JUMP, 0, 2 }, { I_COUNT }, { I_END });
 	rs_script_destroy(script);
@@ -92,7 +92,7 @@ TEST(jumps)
 	rs_script_destroy(script);
 }
 
-/* What goes back takes one from a counter that is set once, and comes to its end behind. */
+/* A backward jump decrements a counter that is set once, and ends after it. */
 TEST(walks)
 {
 	struct rs_script *script = compiled(program);
@@ -123,8 +123,8 @@ TEST(stack)
 	rs_script_destroy(script);
 }
 
-/* Each byte of real code changed in turn: refused, or still what the machine can run. */
-TEST(changed)
+/* Each byte of real code is changed: it is refused, or the machine can still run it. */
+TEST(changed_code)
 {
 	struct rs_script *script = compiled(program);
 	struct clause *clause = script ? script->clauses : NULL;

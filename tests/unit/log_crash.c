@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program that logs and traces is killed, anywhere, two hundred times: what is recovered is a run
- * of what it wrote without a gap, to the last line that it had finished, nothing invented; and so
- * are its traces. A recovery that is killed leaves nothing twice. Damage is reported, and what
- * is not is there.
+ * A program that logs and traces is killed at random points, two hundred times: the recovered lines
+ * are consecutive, up to the last complete line, and none is made up; and so are its traces. After
+ * a recovery that is killed, nothing is there twice. Damage is reported, and the undamaged part is
+ * recovered.
  */
 #include "../test.h"
 
@@ -41,7 +41,7 @@ static uint32_t random_next(void)
 
 /* ---- the program that dies ------------------------------------------------------------------ */
 
-/* Shared with it: lines that it has finished. */
+/* Shared with it: the number of complete lines. */
 static uint64_t *finished;
 
 static void child(const char *path, bool traces)
@@ -67,7 +67,10 @@ static void child(const char *path, bool traces)
 	}
 }
 
-/* Lets it write more than so many lines, and kills it. What it had finished before that. */
+/*
+ * Lets it write more than this many lines, and kills it. Returns the lines that were complete
+ * before that.
+ */
 static uint64_t kill_one(const char *path, bool traces, uint32_t lines)
 {
 	int64_t end = kit_now_ms() + WAIT_MS;
@@ -92,13 +95,13 @@ static uint64_t kill_one(const char *path, bool traces, uint32_t lines)
 	return least;
 }
 
-/* ---- what is recovered ---------------------------------------------------------------------- */
+/* ---- recovered data ------------------------------------------------------------------------- */
 
 struct recovered {
 	uint64_t lines, bad, first, last, gaps;
 };
 
-/* A file of lines; those of one writer, so n is the number less one. */
+/* A file of lines of one writer, so n is the number less one. */
 static struct recovered read_lines(const char *path)
 {
 	struct recovered r = { 0 };
@@ -238,7 +241,7 @@ static uint32_t files_in(const char *directory, const char *tail)
 	return n;
 }
 
-/* Killed after so many turns of a loop: before, within, or after what it does. */
+/* Killed after this many loop iterations: before, within, or after its work. */
 static void recovery_killed(const char *memory, const char *directory, uint32_t turns)
 {
 	struct rs_log_left left;
@@ -258,7 +261,7 @@ static void recovery_killed(const char *memory, const char *directory, uint32_t 
 	waitpid(pid, &status, 0);
 }
 
-TEST(a_recovery_that_is_killed)
+TEST(a_killed_recovery)
 {
 	const char *memory, *directory;
 
@@ -276,7 +279,7 @@ TEST(a_recovery_that_is_killed)
 			recovery_killed(memory, directory, random_next() % 400000);
 		}
 		REQUIRE_OK(rs_log_recover(memory, directory, 0, &left));
-		CHECK(left.runs <= 1); /* one before may have come to its end */
+		CHECK(left.runs <= 1); /* an earlier one may have completed */
 		snprintf(path, sizeof(path), "%s/memory_last.%u", directory, i);
 		r = read_lines(path);
 		CHECK_EQ_U64(r.bad + r.gaps, 0);
@@ -300,7 +303,7 @@ static void starts(const char *path, const char *last, bool fails, const char *f
 	struct rs_error *err = rs_log_start(&options, &left);
 
 	if (fails) {
-		CHECK_ERR(err, RS_FAILED, "both halves keep");
+		CHECK_ERR(err, RS_FAILED, "both halves contain");
 		return;
 	}
 	REQUIRE_OK(err);
@@ -310,7 +313,7 @@ static void starts(const char *path, const char *last, bool fails, const char *f
 	rs_log_stop();
 }
 
-/* A program that is killed twice, and nobody saves what it left: the third start does, or fails. */
+/* A program is killed twice without a recovery: the third start recovers, or fails. */
 TEST(both_halves_full)
 {
 	const char *memory, *directory;
@@ -364,7 +367,7 @@ TEST(damaged_head)
 	r = read_lines(left.file);
 	CHECK_EQ_U64(r.bad + r.gaps, 0);
 	CHECK(r.last >= least);
-	/* Once is enough; and the next start makes it anew. */
+	/* Once is enough; the next start creates it again. */
 	CHECK_ERR(rs_log_recover(memory, directory, 0, &left), RS_USAGE, "Ringside log");
 	starts(memory, directory, false, NULL, 0);
 	finish();
@@ -382,7 +385,7 @@ static bool says(const char *path, const char *what)
 	return strstr(text, what);
 }
 
-/* An element's place in a lane's ring: half a ring from where the kill came. */
+/* An element's position in a lane's ring: half a ring away from the kill. */
 static off_t far_from_newest(const char *path, off_t lane)
 {
 	struct rs_sbuf header = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For tests of the log: a folder of the test's own, lines that prove themselves. */
+/* For tests of the log: a separate folder, and lines that can be checked individually. */
 #ifndef RS_TESTS_LOG_KIT_H
 #define RS_TESTS_LOG_KIT_H
 
@@ -47,7 +47,7 @@ static inline uint32_t kit_sum(uint32_t who, uint32_t n, uint32_t bytes)
 	return h ^ h >> 15;
 }
 
-/* "who n bytes filler sum", of a size that follows from n, never so long that it is cut. */
+/* "who n bytes filler sum", of a length that depends on n, never so long that it is cut. */
 static inline void kit_log(uint32_t who, uint32_t n)
 {
 	uint32_t bytes = n * 13 % 200;
@@ -55,7 +55,7 @@ static inline void kit_log(uint32_t who, uint32_t n)
 	RS_LOG(INFO, "%u %u %u %0*u %08x", who, n, bytes, (int)bytes, n, kit_sum(who, n, bytes));
 }
 
-/* Whether a message is one of those, whole. */
+/* Returns whether a message is such a line, complete. */
 static inline bool kit_is_line(const struct rs_log_line *line, uint32_t *who, uint32_t *n)
 {
 	char text[RS_LOG_LINE_MAX + 1], expected[RS_LOG_LINE_MAX + 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A log line's text: our printf against the C library's, the prefix, what is cut; and the parser,
- * on both of ACRN's forms and on what is none.
+ * A log line's text: our printf compared with the C library's, the prefix, truncation; and the
+ * parser, on both of ACRN's forms and on invalid lines.
  */
 #include "../test.h"
 
@@ -64,7 +64,7 @@ static void prefixed(struct rs_log_line_buffer *line, const struct rs_log_prefix
 	va_end(args);
 }
 
-/* Its numbers, where their length changes. */
+/* Numbers where their length changes. */
 TEST(prefix)
 {
 	uint64_t power = 1;
@@ -129,7 +129,7 @@ TEST(prefix_and_end)
 	CHECK(!line.cut);
 	make(&line, "%s", "");
 	CHECK_EQ_U64(line.bytes, strlen(PREFIX));
-	/* What we do not know ends the message, as it is. */
+	/* An unknown conversion ends the message, unchanged. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat"
 	make(&line, "a %d b %f c %d", 5, 1.5, 6);
@@ -138,8 +138,8 @@ TEST(prefix_and_end)
 	CHECK_MEM(line.words, PREFIX "a 5 b %f c %d", line.bytes);
 }
 
-/* Exactly 320 bytes stay, one more is cut and marked; not within a character. */
-TEST(cut)
+/* 320 bytes are kept exactly, one more is cut and marked; not within a character. */
+TEST(truncation)
 {
 	int room = (int)(RS_LOG_LINE_MAX - strlen(PREFIX));
 	struct rs_log_line_buffer line;
@@ -153,14 +153,13 @@ TEST(cut)
 	CHECK(line.cut);
 	CHECK_EQ_U64(line.bytes, RS_LOG_LINE_MAX);
 	CHECK_MEM(text + RS_LOG_LINE_MAX - 5, "[cut]", 5);
-	make(&line, "%0*d\xe2\x82\xac%050d", room - 7, 7,
-	     7); /* its middle is where the mark begins */
+	make(&line, "%0*d\xe2\x82\xac%050d", room - 7, 7, 7); /* the mark begins in its middle */
 	CHECK(line.cut);
 	CHECK_EQ_U64(line.bytes, RS_LOG_LINE_MAX - 2);
 	CHECK_MEM(text + line.bytes - 6, "7[cut]", 6);
 }
 
-/* A conversion wherever it may stand before the line's end. */
+/* A conversion at each possible position before the line's end. */
 static void at_the_end(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void at_the_end(const char *format, ...)
 {
@@ -201,7 +200,7 @@ static void at_the_end(const char *format, ...)
 	}
 }
 
-TEST(cut_within_a_conversion)
+TEST(truncation_within_a_conversion)
 {
 	at_the_end("%d,%d", -7, INT32_MIN);
 	at_the_end("%ld%%", INT64_MIN);
@@ -210,7 +209,7 @@ TEST(cut_within_a_conversion)
 	at_the_end("%s", "a text of several words");
 	at_the_end("%s%s%c", "", "x", 'y');
 	at_the_end("%5d%-5x|%08lx", 1, 2u, 3ul);
-	at_the_end("a literal, and no more");
+	at_the_end("a literal, and nothing more");
 }
 
 static void parses(const char *text, uint64_t us, uint32_t cpu, const char *thread, uint32_t level,
@@ -269,9 +268,11 @@ TEST(parse)
 	}
 }
 
-/* ACRN's two forms, from its own format strings: hypervisor/debug/logmsg.c since commit 47139bd78
+/*
+ * ACRN's two forms, from its own format strings: hypervisor/debug/logmsg.c since commit 47139bd78
  * (2019), and before. The names are those of arch/x86/guest/vcpu.c ("vm%hu:vcpu%hu") and
- * common/hv_main.c ("idle%hu"); the last two are none of ACRN's, but could be. */
+ * common/hv_main.c ("idle%hu"); ACRN does not have the last two, but could.
+ */
 TEST(acrn_forms)
 {
 	static const char *const names[] = { "vm0:vcpu0", "vm15:vcpu7", "idle1", "", "sev=5" };
@@ -331,7 +332,7 @@ TEST(gaps_are_parsed)
 	CHECK_EQ_U64(g.to_us, UINT64_MAX);
 }
 
-TEST(what_is_no_gap)
+TEST(invalid_gaps)
 {
 	static const char *const texts[] = {
 		"",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A lane of the log: its layout is ACRN's; lines of one to four elements come out as they went in,
- * over the ring's end too; what is overwritten is counted; a put that was interrupted for more than
- * a lap tears nobody's line; what is damaged is never given. And the same at rest.
+ * A lane of the log: its layout is ACRN's; lines of one to four elements are read as they were put,
+ * also across the ring's end; overwritten lines are counted; a put that was interrupted for more
+ * than a lap corrupts no other line; damaged lines are never returned. The same for a lane at rest.
  */
 #include "../test.h"
 
@@ -24,7 +24,7 @@ static void lane_new(void)
 	rs_log_lane_create(&lane, memory, ELEMENTS);
 }
 
-/* Line n, of so many bytes: its number, then letters that follow from it. */
+/* Line n, of this many bytes: its number, then letters that follow from it. */
 static void line_make(struct rs_log_line_buffer *line, uint32_t n, uint32_t bytes)
 {
 	char text[RS_LOG_LINE_MAX + 1];
@@ -69,8 +69,8 @@ TEST(layout_is_acrns)
 	CHECK_EQ_U64(word, 80);
 	CHECK(put(1, 79) && put(2, 80) && put(3, 81));
 	CHECK_MEM(at + 64, "0000001:", 8);
-	CHECK(!at[64 + 79]);	 /* the last one padded */
-	CHECK(at[64 + 80 + 79]); /* a whole one is not */
+	CHECK(!at[64 + 79]);	 /* the last element is padded */
+	CHECK(at[64 + 80 + 79]); /* a full one is not */
 	memcpy(&word, at + 20, 4);
 	CHECK_EQ_U64(word, 4 * 80); /* tail */
 }
@@ -109,7 +109,7 @@ TEST(overrun)
 	}
 	CHECK(rs_log_reader_next(&r, &raw) == RS_LOG_READ_EMPTY);
 	CHECK_EQ_U64(r.lost, 2 * 29);
-	/* A line of which the first part is gone is gone. */
+	/* A line of which the first part is lost is lost. */
 	lane_new();
 	rs_log_reader_init(&r, &lane, 0);
 	for (uint32_t n = 0; n < 4; n++)
@@ -130,7 +130,7 @@ static uint64_t state_writing(uint64_t number)
 	return (number + 1) << 16 | RS_LOG_WRITING << 12;
 }
 
-/* A put that stopped after it had claimed its element, a lap ago: the others go around it. */
+/* A put that stopped a lap ago, after it had claimed its element: others skip it. */
 TEST(interrupted_put)
 {
 	struct rs_log_reader r;
@@ -151,7 +151,7 @@ TEST(interrupted_put)
 		REQUIRE(rs_log_reader_next(&r, &raw) == RS_LOG_READ_LINE);
 		CHECK(is_line(&raw, n, 100));
 	}
-	/* Element 15 and 16, which is its slot: given up, marked, and taken anew behind. */
+	/* Elements 15 and 16; 16 uses the slot: abandoned, marked, and claimed again further on. */
 	CHECK(put(8, 100));
 	CHECK_EQ_U64(lane.tags[0].state, state_writing(0));
 	for (int i = 0; i < 3; i++) {
@@ -163,7 +163,7 @@ TEST(interrupted_put)
 	}
 	CHECK_EQ_U64(got, 1);
 	CHECK_EQ_U64(lane.control->dropped, 0);
-	/* Where all are in use the line is dropped, and nobody waits. */
+	/* If all are in use the line is dropped, and no put waits. */
 	for (uint32_t i = 0; i < ELEMENTS; i++)
 		lane.tags[i].state = state_writing(i);
 	CHECK(!put(9, 10));
@@ -193,18 +193,18 @@ static struct rs_log_salvage salvage(uint32_t first)
 	return sum;
 }
 
-TEST(at_rest)
+TEST(lane_at_rest)
 {
 	struct rs_log_salvage sum;
 
 	lane_new();
 	for (uint32_t n = 0; n < 37; n++)
 		CHECK(put(n, 100));
-	memset(lane.ring, 0xff, sizeof(*lane.ring)); /* its header does not matter */
+	memset(lane.ring, 0xff, sizeof(*lane.ring)); /* its header is ignored */
 	sum = salvage(29);
 	CHECK_EQ_U64(sum.lines, 8);
 	CHECK_EQ_U64(found_bad + sum.torn + sum.parts, 0);
-	/* The next put was killed when it had claimed the oldest line's first element. */
+	/* The next put was killed after it had claimed the oldest line's first element. */
 	lane.tags[74 % ELEMENTS].state = state_writing(74);
 	sum = salvage(30);
 	CHECK_EQ_U64(sum.lines, 7);
@@ -213,7 +213,7 @@ TEST(at_rest)
 	CHECK_EQ_U64(found_bad, 0);
 }
 
-/* Any one bit that changes takes one line away, or none, and makes none. */
+/* A change of any one bit removes one line or none, and adds none. */
 TEST(damage)
 {
 	uint8_t *bytes;

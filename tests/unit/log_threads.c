@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Eight threads log, signal handlers log in the middle of their lines, a ninth collects: each
- * number comes out once and in order, or a gap in its place reports it; no line is torn or
- * invented. Early lines are there once, though threads log all through the switch.
+ * Eight threads log, signal handlers log in the middle of their lines, a ninth thread collects:
+ * each number is read once and in order, or a gap in its place reports it; no line is corrupt or
+ * made up. Early lines are there once, even if threads log during the switch.
  */
 #include "../test.h"
 
@@ -27,7 +27,7 @@ static const uint32_t counts[THREADS] = { 125003, 125017, 125029, 125053,
 
 static uint8_t *seen[THREADS + 1]; /* by who and n; the last: handlers, shared */
 
-/* What a taker sees. */
+/* A collector's view. */
 static struct {
 	uint64_t next, lines, missing, bad, twice, gaps_bad;
 } view;
@@ -88,7 +88,7 @@ static void *collect(void *arg)
 		CHECK_OK(rs_log_collector_poll(c, kit_now_ms(), &done));
 		sched_yield();
 	}
-	/* The writers have ended: this takes all. */
+	/* The writers have ended: this reads all. */
 	CHECK_OK(rs_log_collector_poll(c, kit_now_ms(), &done));
 	CHECK_OK(rs_log_collector_end(c, kit_now_ms()));
 	return NULL;
@@ -116,7 +116,7 @@ static struct rs_log_collector *collector_of(const char *path)
 	return c;
 }
 
-/* path: as rs_log_start() has it; the collector's options point to it. */
+/* path: as for rs_log_start(); the collector's options point to it. */
 static void logged_by_threads(const char *path, uint64_t others, void (*meanwhile)(pthread_t *))
 {
 	struct rs_log_collector *c = collector_of(path);
@@ -139,7 +139,7 @@ static void logged_by_threads(const char *path, uint64_t others, void (*meanwhil
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	pthread_join(collector, NULL);
 	sum = rs_log_collector_sum(c);
-	total += __atomic_load_n(&view.bad, __ATOMIC_RELAXED); /* none; keeps the sum honest */
+	total += __atomic_load_n(&view.bad, __ATOMIC_RELAXED); /* none; keeps the total right */
 	printf("# %lu lines, %lu missing\n", view.lines, view.missing);
 	CHECK_EQ_U64(view.bad, 0);
 	CHECK_EQ_U64(view.twice, 0);
@@ -162,7 +162,7 @@ static void *log_early(void *arg)
 	uint32_t who = (uint32_t)(uintptr_t)arg;
 
 	for (uint32_t n = 0; n < 400; n++) {
-		if (n == 200) /* half of them before the start, half in the middle of it */
+		if (n == 200) /* half of them before the start, half during it */
 			while (!__atomic_load_n(&early_go, __ATOMIC_ACQUIRE))
 				sched_yield();
 		kit_log(who, n);
@@ -170,7 +170,7 @@ static void *log_early(void *arg)
 	return NULL;
 }
 
-/* 3 x 400 lines of up to four elements: fewer than the early lane has. */
+/* 3 x 400 lines of up to four elements: fewer than fit into the early lane. */
 TEST(early_lines_are_there_once)
 {
 	struct rs_log_options options = { .bytes = 8 << 20 };
@@ -194,7 +194,7 @@ TEST(early_lines_are_there_once)
 	CHECK_OK(rs_log_collector_end(c, kit_now_ms()));
 	CHECK_EQ_U64(view.lines, 1200);
 	CHECK_EQ_U64(view.missing + view.bad + view.twice, 0);
-	CHECK_ERR(rs_log_start(&options, &left), RS_USAGE, "log already");
+	CHECK_ERR(rs_log_start(&options, &left), RS_USAGE, "already has a log");
 	rs_log_collector_destroy(c);
 	rs_log_stop();
 	view_end();
@@ -203,7 +203,7 @@ TEST(early_lines_are_there_once)
 
 /* ---- a million ------------------------------------------------------------------------------ */
 
-/* Numbers go on from the test before: a run says where its own begin. */
+/* Numbers continue from the previous test: a run records where its own begin. */
 static uint64_t first_number(const char *path)
 {
 	struct rs_log_head head;
@@ -215,8 +215,10 @@ static uint64_t first_number(const char *path)
 	return n ? head.half[head.current & 1].first : 0;
 }
 
-/* Sizes that do not go together fail after the file was created, and leave no file that would block
- * a start with others. */
+/*
+ * Inconsistent sizes fail after the file was created, and leave no file that would block a start
+ * with others.
+ */
 TEST(a_failed_start_leaves_no_file)
 {
 	struct rs_log_options wrong = { .bytes = 65536, .lanes = RS_LOG_LANES_MAX };
@@ -233,7 +235,7 @@ TEST(a_failed_start_leaves_no_file)
 }
 
 /* The mapping stays, here and in a child, which would keep a lock on its file. */
-TEST(the_lock_goes_with_the_log)
+TEST(the_lock_is_released_with_the_log)
 {
 	struct rs_log_options options = { .lanes = 1 };
 	struct rs_log_memory memory;
@@ -282,9 +284,9 @@ TEST(eight_threads)
 	kit_folder_remove();
 }
 
-/* ---- where there is room for all ------------------------------------------------------------- */
+/* ---- with room for all ----------------------------------------------------------------------- */
 
-#define FEW 1511u /* 8 of them, of four elements at most, are in each lane's ring */
+#define FEW 1511u /* 8 of them, of four elements at most, fit into each lane's ring */
 
 static void *log_few(void *arg)
 {
@@ -293,7 +295,7 @@ static void *log_few(void *arg)
 	return NULL;
 }
 
-TEST(nothing_is_lost_that_has_room)
+TEST(nothing_is_lost_with_enough_room)
 {
 	struct rs_log_options options = { .lanes = 1, .bytes = 16 << 20 };
 	struct rs_log_collector *c;
@@ -335,7 +337,7 @@ static void handler(int sig)
 static void storm(pthread_t *threads)
 {
 	for (uint32_t i = 0; i < SIGNALS; i++) {
-		/* Threads that have ended can still be named: they are not joined yet. */
+		/* Threads that have ended still have an id, because they are not joined yet. */
 		pthread_kill(threads[i % THREADS], i % 2 ? SIGUSR1 : SIGUSR2);
 		if (i % 16 == 0)
 			sched_yield();

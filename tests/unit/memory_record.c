@@ -30,7 +30,7 @@ static void start(const struct rs_memory_options *options)
 	CHECK(rs_memory_configure(NULL, options));
 }
 
-/* A record of the ring, its stack with it; at most one event has other fields before. */
+/* A record of the ring, with its stack; at most one event has other fields first. */
 struct got {
 	uint64_t id, words[3]; /* up to by_fp */
 	uint32_t align;
@@ -38,7 +38,7 @@ struct got {
 	uint16_t n;
 };
 
-/* Takes the next record. Returns false if there is none. Checks that it is padded with zeros. */
+/* Reads the next record. Returns false if there is none. Checks that it is padded with zeros. */
 static bool next(struct got *got)
 {
 	const struct rs_slot *slot =
@@ -114,7 +114,9 @@ static uint64_t address_of(uint32_t word)
 
 #define TOP() address_of(WORDS - 2)
 
-/* Frames at these words, each the caller of the one before, with return addresses 100, 101, ... */
+/*
+ * Frames at these words, each the caller of the previous one, with return addresses 100, 101, ...
+ */
 static void frames_make(const uint32_t *words, uint32_t n)
 {
 	memset(stack, 0xee, sizeof(stack));
@@ -124,7 +126,7 @@ static void frames_make(const uint32_t *words, uint32_t n)
 	}
 }
 
-/* Walks with both walks, which must agree where frames are aligned. */
+/* Walks with both implementations, which must agree if frames are aligned. */
 static uint32_t walk(uint32_t max, uint64_t *frames)
 {
 	struct got got;
@@ -133,7 +135,7 @@ static uint32_t walk(uint32_t max, uint64_t *frames)
 	start(&(struct rs_memory_options){ .stacks = RS_STACKS_FRAMES, .depth = max });
 	producer.stack_low = address_of(0);
 	producer.stack_top = TOP();
-	rs_memory_put_free(&producer, 7, stack, at(1)); /* takes the slow path, of a new ring */
+	rs_memory_put_free(&producer, 7, stack, at(1)); /* takes the slow path of a new ring */
 	rs_memory_put_free(&producer, 7, stack + 4, at(1));
 	CHECK(next(&got) && next(&got));
 	CHECK_EQ_U64(got.n, n);
@@ -162,7 +164,7 @@ TEST(frames_are_followed_to_the_last)
 	}
 }
 
-TEST(a_chain_that_does_not_rise_ends)
+TEST(a_chain_that_does_not_ascend_ends)
 {
 	static const uint32_t words[] = { 4, 10, 20 };
 	uint64_t frames[RS_STACK_DEPTH_MAX];
@@ -182,7 +184,7 @@ TEST(a_chain_that_does_not_rise_ends)
 	CHECK_EQ_U64(walk(RS_STACK_DEPTH_MAX, frames), 3);
 	stack[11] = stack[5] = 0;
 	CHECK_EQ_U64(walk(RS_STACK_DEPTH_MAX, frames), 1);
-	/* Where no stack is known, nothing is read. */
+	/* Without a known stack, nothing is read. */
 	CHECK_EQ_U64(rs_stack_walk(7, at(8), 0, frames, 9), 1);
 	CHECK_EQ_U64(rs_stack_walk(7, (uint8_t *)stack + 4, TOP(), frames, 9), 1);
 }
@@ -212,7 +214,7 @@ TEST(a_million_random_stacks)
 		uint32_t from = (uint32_t)chance() % n_words;
 		struct got got;
 
-		/* Most words point into the stack or a little beside it. */
+		/* Most words point into the stack or close to it. */
 		for (uint32_t k = 0; k < (i ? 8 : n_words); k++) {
 			uint64_t to = chance();
 
@@ -271,7 +273,7 @@ TEST(callers_are_found_in_this_thread)
 	CHECK(!next(&got));
 }
 
-TEST(a_sample_has_a_stack_whatever_allocations_have)
+TEST(a_sample_has_a_stack_even_if_allocations_have_none)
 {
 	struct got got;
 
@@ -303,7 +305,7 @@ TEST(records_without_stacks)
 	CHECK(!next(&got));
 }
 
-TEST(settings_that_cannot_be_are_refused)
+TEST(invalid_settings_are_refused)
 {
 	uint64_t live[16] = { 0 };
 
@@ -319,8 +321,8 @@ TEST(settings_that_cannot_be_are_refused)
 						.interval = 9, .live = live, .live_bytes = 64 }));
 }
 
-/* Rings of all sizes, whose records come round at each place; nothing is lost that has room. */
-TEST(a_small_ring_keeps_what_it_has_room_for)
+/* Rings of all sizes, with records at each position; nothing that has room is lost. */
+TEST(a_small_ring_keeps_records_that_have_room)
 {
 	for (uint32_t slots = 48; slots < 96; slots++) {
 		uint64_t kept = 0, lost = 0;
@@ -347,7 +349,7 @@ TEST(a_small_ring_keeps_what_it_has_room_for)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-TEST(distances_are_the_logarithm_s)
+TEST(distances_follow_the_logarithm)
 {
 	const uint64_t mean = UINT64_C(1) << 40;
 	double sum = 0, worst = 0;
@@ -370,7 +372,7 @@ TEST(distances_are_the_logarithm_s)
 
 static uint64_t live[1 << 16];
 
-/* Allocations of one size after the other: each is sampled as often as it must be. */
+/* Allocations of one size after another: each is sampled with the right frequency. */
 TEST(each_size_is_sampled_with_its_probability)
 {
 	static const uint64_t sizes[] = { 1, 16, 100, 1000, 10000, 100000 };
@@ -390,7 +392,7 @@ TEST(each_size_is_sampled_with_its_probability)
 	}
 }
 
-TEST(samples_estimate_what_was_allocated_and_is_live)
+TEST(samples_estimate_allocated_and_live_memory)
 {
 	const uint64_t interval = 1 << 16;
 	double estimate = 0, total = 0;
@@ -421,7 +423,7 @@ TEST(samples_estimate_what_was_allocated_and_is_live)
 		}
 	}
 	CHECK(allocs > 10000);
-	/* One record is about interval bytes; their number is Poisson's. */
+	/* One record stands for about interval bytes; their number is Poisson distributed. */
 	CHECK(fabs(estimate / total - 1) < 4 / sqrt((double)allocs));
 	CHECK(frees <= allocs && allocs - frees < 80);
 	CHECK_EQ_U64(rs_memory_dropped(), 0);
@@ -450,8 +452,8 @@ TEST(addresses_without_room_are_counted_as_lost)
 		CHECK_EQ_U64(few[i], 0);
 }
 
-/* A reallocation is a free and an allocation to the sampler. */
-TEST(samples_that_move)
+/* The sampler treats a reallocation as a free and an allocation. */
+TEST(reallocated_samples)
 {
 	uint64_t few[RS_LIVE_WAYS] = { 0 };
 	struct got got;

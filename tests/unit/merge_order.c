@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The merge and rs_run() on sources that play a script. What must come out is worked out apart:
- * all events sorted by time, equal times in the order of their sources, filtered one by one.
- * A source's views live in memory that its next next() frees, so that code that holds on to one is
- * found out by the address sanitizer.
+ * The merge and rs_run() on scripted sources. The expected result is computed separately: all
+ * events sorted by time, equal times in the order of their sources, filtered one by one. A source's
+ * views live in memory that its next next() frees, so that AddressSanitizer detects a stale
+ * reference.
  */
 #include "event_kit.h"
 
@@ -24,7 +24,7 @@ struct script {
 	struct rs_source source;
 	const struct step *steps;
 	size_t n, at;
-	uint32_t takes; /* the parts of a query that it does itself */
+	uint32_t takes; /* the parts of a query that it evaluates itself */
 	bool fails_to_open;
 	/* Of its events. */
 	struct rs_stream stream;
@@ -60,7 +60,7 @@ static void script_forget(struct script *s)
 	s->payloads = NULL;
 }
 
-/* The events of a step, but for those that the source keeps back. */
+/* The events of a step, except those that the source keeps back. */
 static size_t script_events(struct script *s, const struct step *step)
 {
 	size_t kept = 0;
@@ -147,7 +147,7 @@ static void need_events(void)
 		events[i] = rs_schema_find(schema, USER(i + 1));
 }
 
-/* Source number i, whose events carry its number in their stream. */
+/* Source number i, whose events have its number in their stream. */
 static struct script script(uint32_t i, const struct step *steps, size_t n)
 {
 	struct script s = { .source = { &script_ops }, .steps = steps, .n = n };
@@ -181,7 +181,7 @@ static struct rs_source *merge_of(struct script *scripts, size_t n)
 	return merge;
 }
 
-/* One call of the merge: an event's source times 1000 plus its serial number for each. */
+/* One call of the merge: for each event, its source times 1000 plus its serial number. */
 static bool next_is(struct rs_source *merge, enum rs_next kind, const uint64_t *expected, size_t n)
 {
 	struct rs_batch batch;
@@ -208,7 +208,7 @@ static bool next_is(struct rs_source *merge, enum rs_next kind, const uint64_t *
 #define NEXT_IDLE(merge) CHECK(next_is(merge, RS_NEXT_IDLE, NULL, 0))
 #define NEXT_END(merge)	 CHECK(next_is(merge, RS_NEXT_END, NULL, 0))
 
-/* All that comes until the end, in one row, and whether it came in one. */
+/* All events until the end, in one row; also checks that they end once. */
 static void all_is(struct rs_source *merge, const uint64_t *expected, size_t n)
 {
 	struct got_sink sink = got_sink();
@@ -263,7 +263,7 @@ TEST(events_come_by_time)
 	CHECK(destroyed[0] && destroyed[1] && destroyed[2]);
 }
 
-TEST(equal_times_go_in_the_sources_order)
+TEST(equal_times_follow_the_sources_order)
 {
 	const struct step a[] = { { TIMES(5, 5) }, { TIMES(5, 6) } };
 	const struct step b[] = { { TIMES(4, 5) }, { TIMES(5) }, { TIMES(6, 6) } };
@@ -275,7 +275,7 @@ TEST(equal_times_go_in_the_sources_order)
 	rs_source_destroy(merge);
 }
 
-TEST(times_at_the_ends_of_the_scale)
+TEST(times_at_the_limits_of_the_range)
 {
 	const struct step a[] = { { TIMES(INT64_MIN, 0, INT64_MAX - 1) } };
 	const struct step b[] = { { TIMES(INT64_MIN, INT64_MAX - 1) } };
@@ -288,7 +288,7 @@ TEST(times_at_the_ends_of_the_scale)
 
 /* ---- quiet sources -------------------------------------------------------------------------- */
 
-TEST(a_quiet_source_holds_others_up_to_its_watermark)
+TEST(a_quiet_source_delays_others_up_to_its_watermark)
 {
 	const struct step a[] = {
 		{ IDLE(INT64_MIN) }, { IDLE(20) }, { IDLE(20) }, { TIMES(20, 25) }, { IDLE(100) },
@@ -299,8 +299,8 @@ TEST(a_quiet_source_holds_others_up_to_its_watermark)
 
 	NEXT_IDLE(merge); /* no promise */
 	NEXT_EVENTS(merge, 1000, 1001);
-	NEXT_IDLE(merge); /* one at 20 may yet come, and would be first */
-	/* Up to where a source runs dry; it is asked again before the other goes on. */
+	NEXT_IDLE(merge); /* one at 20 may still follow, and would be first */
+	/* Up to where a source has no more; it is polled again before the other continues. */
 	NEXT_EVENTS(merge, 0, 1002, 1003, 1);
 	NEXT_EVENTS(merge, 1004);
 	NEXT_END(merge);
@@ -309,7 +309,7 @@ TEST(a_quiet_source_holds_others_up_to_its_watermark)
 	rs_source_destroy(merge);
 }
 
-TEST(the_slowest_watermark_counts)
+TEST(the_slowest_watermark_applies)
 {
 	const struct step a[] = { { IDLE(15) }, { IDLE(35) }, { IDLE(35) } };
 	const struct step b[] = { { TIMES(10, 20, 30, 40) } };
@@ -325,7 +325,7 @@ TEST(the_slowest_watermark_counts)
 	rs_source_destroy(merge);
 }
 
-/* What a merge promises holds for a merge above it. */
+/* A merge's watermark holds for a merge above it. */
 TEST(the_merge_s_own_watermark)
 {
 	const struct rs_counts counts = { .kind = 1 };
@@ -354,7 +354,7 @@ TEST(the_merge_s_own_watermark)
 	rs_source_destroy(merge);
 }
 
-TEST(a_batch_of_no_events_is_no_end)
+TEST(a_batch_of_no_events_is_not_the_end)
 {
 	const struct step a[] = { { .kind = RS_NEXT_EVENTS, .watermark_ns = 3 }, { TIMES(3) } };
 	const struct step b[] = { { TIMES(2, 4) } };
@@ -365,7 +365,7 @@ TEST(a_batch_of_no_events_is_no_end)
 	rs_source_destroy(merge);
 }
 
-/* ---- any scripts at all --------------------------------------------------------------------- */
+/* ---- random scripts ------------------------------------------------------------------------- */
 
 #define RANDOM_SOURCES 7
 #define RANDOM_EVENTS  997
@@ -377,8 +377,10 @@ struct plan {
 	size_t n;
 };
 
-/* Ascending times, many of them equal, in batches of any size, with idle steps between whose
- * watermark promises as much as it can. */
+/*
+ * Ascending times, many of them equal, in batches of any size, with idle steps between whose
+ * watermark is as high as possible.
+ */
 static struct plan plan_make(uint64_t *random)
 {
 	struct plan p = { .steps = calloc(2 * RANDOM_EVENTS + 2, sizeof(*p.steps)),
@@ -461,7 +463,7 @@ static void query_of(unsigned int which, struct rs_query *query)
 		query->vm = "e*";
 }
 
-/* The same, event by event. */
+/* Compares event by event. */
 static bool expect_wanted(unsigned int which, const struct expected *e)
 {
 	uint64_t event = e->serial % KIT_EVENTS + 1;
@@ -479,7 +481,7 @@ static bool expect_wanted(unsigned int which, const struct expected *e)
 	return !(which & 32) || e->source % 2 == 0;
 }
 
-/* takes: the parts that each source does itself; ~0 for each its own. */
+/* takes: the parts that each source evaluates itself; ~0: each its own. */
 static void run_plans(const struct plan *plans, unsigned int which, uint32_t takes)
 {
 	struct expected *expected = calloc(RANDOM_SOURCES * RANDOM_EVENTS, sizeof(*expected));
@@ -522,7 +524,7 @@ static void run_plans(const struct plan *plans, unsigned int which, uint32_t tak
 	rs_source_destroy(merge);
 }
 
-TEST(any_scripts_come_out_sorted)
+TEST(random_scripts_are_sorted)
 {
 	uint64_t random = 17;
 
@@ -537,8 +539,8 @@ TEST(any_scripts_come_out_sorted)
 	}
 }
 
-/* Whoever does a part of a query, the merge or a source, all of it or some: the same comes. */
-TEST(a_query_gives_the_same_whoever_filters)
+/* The result is the same whether the merge or a source evaluates all or some of a query. */
+TEST(a_query_gives_the_same_wherever_it_is_filtered)
 {
 	struct plan plans[RANDOM_SOURCES];
 	uint64_t random = 23;
@@ -554,7 +556,7 @@ TEST(a_query_gives_the_same_whoever_filters)
 		plan_free(&plans[i]);
 }
 
-/* Loss qualifies the rest: probes and predicates do not hide it, time and place do. */
+/* A loss qualifies other events: probes and predicates do not hide it, time and context do. */
 TEST(losses_pass_probes_and_predicates)
 {
 	const struct step a[] = { { TIMES(1, 2, 3, 4) } };
@@ -582,7 +584,7 @@ TEST(losses_pass_probes_and_predicates)
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-TEST(an_input_s_error_comes_when_the_others_have_ended)
+TEST(an_input_s_error_follows_the_others_events)
 {
 	const struct step a[] = { { TIMES(1) }, { .error = "the first source broke" } };
 	const struct step b[] = { { TIMES(2) }, { IDLE(3) }, { TIMES(4) } };
@@ -600,7 +602,7 @@ TEST(an_input_s_error_comes_when_the_others_have_ended)
 	rs_source_destroy(merge);
 }
 
-TEST(an_error_that_was_not_told_is_freed)
+TEST(an_unreported_error_is_freed)
 {
 	const struct step a[] = { { .error = "broken at once" } };
 	const struct step b[] = { { TIMES(2) }, { IDLE(3) } };
@@ -611,7 +613,7 @@ TEST(an_error_that_was_not_told_is_freed)
 	rs_source_destroy(merge);
 }
 
-TEST(a_source_that_does_not_open)
+TEST(a_source_that_fails_to_open)
 {
 	const struct step a[] = { { TIMES(1) } };
 	struct script scripts[] = { SCRIPT(0, a), SCRIPT(1, a) };
@@ -680,7 +682,7 @@ static const struct step counts_a[] = { { COUNTS(1, 5) }, { TIMES(7) }, { COUNTS
 static const struct step counts_b[] = { { COUNTS(4, 2) }, { COUNTS(8, 3) }, { TIMES(8) } };
 static const struct step counts_c[] = { { COUNTS(16, INT64_MIN) }, { COUNTS(32, INT64_MAX) } };
 
-TEST(counts_are_handed_on_once)
+TEST(counts_are_forwarded_once)
 {
 	struct script scripts[] = { SCRIPT(0, counts_a), SCRIPT(1, counts_b), SCRIPT(2, counts_c) };
 	struct rs_source *merge = merge_of(scripts, 3);
@@ -696,7 +698,7 @@ TEST(counts_are_handed_on_once)
 	rs_source_destroy(merge);
 }
 
-/* A merge above another: the watermark of counts is not that of one of its inputs alone. */
+/* A merge above another: the watermark of counts is not only that of one input. */
 TEST(counts_pass_a_merge_of_merges)
 {
 	const struct step quick[] = { { COUNTS(1, 100) }, { TIMES(100) } };
@@ -712,7 +714,7 @@ TEST(counts_pass_a_merge_of_merges)
 	rs_source_destroy(merge);
 }
 
-TEST(a_sink_without_counts_is_not_given_any)
+TEST(a_sink_without_counts_gets_none)
 {
 	struct script scripts[] = { SCRIPT(0, counts_a), SCRIPT(1, counts_b) };
 	struct rs_source *merge = merge_of(scripts, 2);
@@ -741,7 +743,7 @@ TEST(the_sink_s_error_ends_the_run)
 	rs_source_destroy(merge);
 }
 
-TEST(the_sink_s_error_on_a_counts_ends_the_run)
+TEST(the_sink_s_error_on_counts_ends_the_run)
 {
 	struct script scripts[] = { SCRIPT(0, counts_a), SCRIPT(1, counts_b) };
 	struct rs_source *merge = merge_of(scripts, 2);
@@ -753,7 +755,7 @@ TEST(the_sink_s_error_on_a_counts_ends_the_run)
 	rs_source_destroy(merge);
 }
 
-TEST(the_end_s_error)
+TEST(an_error_at_the_end)
 {
 	const struct step good[] = { { TIMES(1) } };
 	const struct step broken[] = { { .error = "broken" } };
@@ -764,7 +766,7 @@ TEST(the_end_s_error)
 	CHECK_ERR(rs_run(merge, NULL, &sink.sink, NULL), RS_FAILED, "the end failed");
 	CHECK(sink.ended);
 	rs_source_destroy(merge);
-	/* The first error is the one that is reported. */
+	/* The first error is reported. */
 	sink.ended = false;
 	merge = merge_of(scripts + 1, 1);
 	CHECK_ERR(rs_run(merge, NULL, &sink.sink, NULL), RS_DAMAGED, "broken");
@@ -809,7 +811,7 @@ TEST(stop_ends_the_run)
 	CHECK_OK(rs_run(merge, NULL, &sink.sink, &sink.stop));
 	CHECK_EQ_U64(sink.n, 1);
 	CHECK(sink.ended);
-	/* Already set: opened, asked nothing, ended. */
+	/* Already set: opened, not polled, ended. */
 	sink.ended = false;
 	CHECK_OK(rs_run(merge, NULL, &sink.sink, &sink.stop));
 	CHECK_EQ_U64(sink.n, 1);

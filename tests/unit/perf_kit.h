@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A ring as the kernel writes it, for tests of its reader. */
+/* A ring with the kernel's layout, for tests of its reader. */
 #ifndef RS_TESTS_UNIT_PERF_KIT_H
 #define RS_TESTS_UNIT_PERF_KIT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the tests of push-down share: a filter in a program of its own, in the kernel, by
- * BPF_PROG_TEST_RUN; records and expressions at random.
+ * Shared by the tests of push-down: a filter in its own program, run in the kernel by
+ * BPF_PROG_TEST_RUN; random records and expressions.
  */
 #ifndef RS_TESTS_PUSH_KIT_H
 #define RS_TESTS_PUSH_KIT_H
@@ -18,9 +18,9 @@
 #include "lang/bpf/push.h"
 #include "lang/vm/runtime.h"
 
-/* ---- a filter, in a program of its own ------------------------------------------------------ */
+/* ---- a filter in its own program ------------------------------------------------------------ */
 
-/* What the program finds in its map, and leaves there. */
+/* The program's input and output in its map. */
 struct stand {
 	uint64_t words[RS_FILTER_WORDS];
 	uint64_t thread; /* RS_FILTER_WHO */
@@ -38,7 +38,7 @@ struct stand {
 
 static char verifier_says[1u << 20];
 
-/* The program's descriptor, or a negative errno. */
+/* Returns the program's descriptor, or a negative errno. */
 static int stand_load(const struct rs_filter *filter, int map)
 {
 	const struct bpf_insn head[] = {
@@ -70,7 +70,7 @@ static int stand_load(const struct rs_filter *filter, int map)
 	n += filter->n;
 	insns[n++] = EXIT;
 	fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "push", "GPL", insns, n, &options);
-	if (fd < 0) { /* again, for what it has to say */
+	if (fd < 0) { /* again, for the verifier's log */
 		options.log_level = 1;
 		bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "push", "GPL", insns, n, &options);
 	}
@@ -138,7 +138,7 @@ static uint32_t chance(uint32_t n)
 	return (uint32_t)(state >> 33) % n;
 }
 
-/* Numbers at the edges of all widths, and small ones. */
+/* Numbers at the limits of all widths, and small ones. */
 static uint64_t number(void)
 {
 	uint64_t value = UINT64_C(1) << chance(64);
@@ -180,12 +180,12 @@ static void record_make(struct stand *stand, const struct rs_event *event, struc
 	stand->who = (uint32_t)stream->vcpu | (uint64_t)(uint32_t)stream->pid << 32;
 }
 
-/* ---- predicates at random ------------------------------------------------------------------- */
+/* ---- random predicates ---------------------------------------------------------------------- */
 
 static const struct rs_event *about; /* whose arguments they are of */
-static bool in_part;		     /* some of it is not of the event alone */
+static bool in_part;		     /* some of it is not only about the event */
 
-static void say(char **at, const char *end, const char *format, ...)
+static void append(char **at, const char *end, const char *format, ...)
 {
 	va_list args;
 	int n;
@@ -213,30 +213,30 @@ static void leaf(char **at, const char *end)
 					      "(probename == strjoin(vm, \"\"))" };
 
 	if (in_part && !chance(6)) {
-		say(at, end, "%s", beyond[chance(7)]);
+		append(at, end, "%s", beyond[chance(7)]);
 		return;
 	}
 	if (in_part && !chance(6)) {
-		say(at, end, "((args.%s ? \"pio\" : vm) == (cpu > %u ? probename : \"exit\"))",
-		    about->fields[chance(about->n_fields)].name, chance(4096));
+		append(at, end, "((args.%s ? \"pio\" : vm) == (cpu > %u ? probename : \"exit\"))",
+		       about->fields[chance(about->n_fields)].name, chance(4096));
 		return;
 	}
 	switch (chance(8)) {
 	case 0:
 	case 1:
-		say(at, end, "0x%llx", (unsigned long long)number());
+		append(at, end, "0x%llx", (unsigned long long)number());
 		break;
 	case 2:
-		say(at, end, "%u", chance(40));
+		append(at, end, "%u", chance(40));
 		break;
 	case 3:
-		say(at, end, "%s", names[chance(7)]);
+		append(at, end, "%s", names[chance(7)]);
 		break;
 	case 4:
-		say(at, end, "(%s)", texts[chance(4)]);
+		append(at, end, "(%s)", texts[chance(4)]);
 		break;
 	default:
-		say(at, end, "args.%s", about->fields[chance(about->n_fields)].name);
+		append(at, end, "args.%s", about->fields[chance(about->n_fields)].name);
 	}
 }
 
@@ -253,25 +253,25 @@ static void expression(char **at, const char *end, uint32_t depth)
 		leaf(at, end);
 		return;
 	}
-	say(at, end, "(");
+	append(at, end, "(");
 	switch (chance(6)) {
 	case 0:
-		say(at, end, "%s", before[chance(9)]);
+		append(at, end, "%s", before[chance(9)]);
 		expression(at, end, depth - 1);
 		break;
 	case 1:
 		expression(at, end, depth - 1);
-		say(at, end, " ? ");
+		append(at, end, " ? ");
 		expression(at, end, depth - 1);
-		say(at, end, " : ");
+		append(at, end, " : ");
 		expression(at, end, depth - 1);
 		break;
 	default:
 		expression(at, end, depth - 1);
-		say(at, end, " %s ", operators[chance(21)]);
+		append(at, end, " %s ", operators[chance(21)]);
 		expression(at, end, depth - 1);
 	}
-	say(at, end, ")");
+	append(at, end, ")");
 }
 
 static const char *missing(void)

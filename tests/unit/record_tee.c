@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tee: what a sink saw live, its trace gives again, in the same order and at the same times,
- * however late events came and however many were of equal time.
+ * The tee: its trace gives the same events that a sink saw live, in the same order and at the same
+ * times, however late events arrived and however many had equal times.
  */
 #include "store_kit.h"
 
@@ -70,7 +70,7 @@ static const struct rs_event *begin(struct feeder *f, const struct kit_store *k,
 	return rs_schema_find(k->schema, USER(1));
 }
 
-/* Stamps that go on, stand still, and go back, of streams in any order. */
+/* Stamps that advance, repeat, and go back, of streams in any order. */
 static void run(uint64_t freq_hz)
 {
 	struct got_sink live = got_sink();
@@ -110,14 +110,14 @@ static void run(uint64_t freq_hz)
 	kit_store_deinit(&k);
 }
 
-TEST(a_tees_trace_gives_what_the_sink_saw)
+TEST(a_tee_s_trace_equals_the_sink_s_input)
 {
-	run(1000000000); /* a stamp a ns */
-	run(2596125000); /* several stamps a ns */
+	run(1000000000); /* one stamp per ns */
+	run(2596125000); /* several stamps per ns */
 	run(24000000);	 /* a stamp is several ns */
 }
 
-TEST(what_comes_in_order_keeps_its_stamps)
+TEST(ordered_events_keep_their_stamps)
 {
 	struct got_sink live = got_sink();
 	struct feeder f = { .payload = { 0 } };
@@ -141,7 +141,7 @@ TEST(what_comes_in_order_keeps_its_stamps)
 	kit_store_deinit(&k);
 }
 
-TEST(a_trace_says_when_it_was_closed)
+TEST(a_trace_records_when_it_was_closed)
 {
 	struct rs_trace *trace;
 	struct rs_sink *store;

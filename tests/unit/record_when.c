@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Conditions of a flight recorder: what they say, and what they may not. */
+/* Conditions of a flight recorder: their meaning, and invalid ones. */
 #include "../test.h"
 
 #include "event/exit_reason.h"
@@ -33,7 +33,7 @@ TEST(conditions)
 	}
 }
 
-TEST(what_is_no_condition)
+TEST(invalid_conditions)
 {
 	static const struct {
 		const char *text, *says;
@@ -44,9 +44,9 @@ TEST(what_is_no_condition)
 		{ "entry > 1ms", "expected a condition" },
 		{ "exit HLT IO > 1ms", "expected a condition" },
 		{ "exit < 1ms", "expected a condition" },
-		{ "exit >", "is no duration" },
-		{ "exit > soon", "is no duration" },
-		{ "exit > 1ms > 2ms", "after the number comes" },
+		{ "exit >", "is not a duration" },
+		{ "exit > soon", "is not a duration" },
+		{ "exit > 1ms > 2ms", "after the number, not" },
 		{ "exit > 0", "a duration above 0" },
 		{ "exit NO_SUCH > 1ms", "no exit reason 'NO_SUCH' on this host (vmx)" },
 		{ "exit 4294967296 > 1ms", "no exit reason" },

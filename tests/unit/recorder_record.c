@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recorder on this program's own threads: what they emit is kept, or counted as lost, once,
- * whatever comes and goes meanwhile. Signals in the middle of puts are trace_signal.c's.
+ * The recorder on this program's own threads: each emitted record is kept once, or counted as lost,
+ * whatever starts and ends meanwhile. trace_signal.c covers signals in the middle of puts.
  */
 #include "event_kit.h"
 
@@ -29,7 +29,7 @@ static struct rs_error *trace_read_all(struct rs_trace *trace, struct got_sink *
 	return err;
 }
 
-/* Losses, and what clocks said. */
+/* Losses, and times from clock records. */
 static size_t others(const struct got_sink *got)
 {
 	size_t n = 0;
@@ -39,7 +39,7 @@ static size_t others(const struct got_sink *got)
 	return n;
 }
 
-/* ---- a recording, and what is in it ---------------------------------------------------------- */
+/* ---- a recording and its content ------------------------------------------------------------- */
 
 struct recording {
 	char temp[64], path[256];
@@ -104,7 +104,7 @@ static void *in_thread(void *arg)
 	return NULL;
 }
 
-/* In a thread of its own, which has ended when this returns: a new ring, that retires. */
+/* In a separate thread, which has ended when this returns: a new ring, which retires. */
 static void run_thread(void (*run)(void))
 {
 	pthread_t thread;
@@ -113,8 +113,7 @@ static void run_thread(void (*run)(void))
 	pthread_join(thread, NULL);
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------
- */
+/* ---- start and end ------------------------------------------------------------------------- */
 
 TEST(tracing_is_switched_on_once)
 {
@@ -133,13 +132,13 @@ TEST(tracing_is_switched_on_once)
 	start(0);
 	CHECK_EQ_U64(rs_trace_mask, RS_CLASS_ALL);
 	CHECK_ERR(rs_trace_start(&(struct rs_trace_options){ .provider = "b" }), RS_USAGE,
-		  "is on already, as 'app'");
+		  "is already on, as 'app'");
 	rs_trace_stop();
 	CHECK_EQ_U64(rs_trace_mask, 0);
 	rs_trace_stop();
 }
 
-TEST(one_recorder_at_a_time_takes_the_trace)
+TEST(one_recorder_at_a_time_records_the_trace)
 {
 	struct rs_recorder_options options = { 0 };
 	struct rs_recorder *other = NULL;
@@ -148,13 +147,13 @@ TEST(one_recorder_at_a_time_takes_the_trace)
 
 	start(0);
 	REQUIRE(recording_begin(&r, 1));
-	CHECK_ERR(rs_recorder_add_trace(r.recorder), RS_USAGE, "is recorded already");
+	CHECK_ERR(rs_recorder_add_trace(r.recorder), RS_USAGE, "is already recorded");
 	CHECK_OK(rs_clock_host(&options.clock));
 	options.directory = r.path;
 	CHECK_ERR(rs_recorder_create(&options, &other), RS_USAGE, "is not empty");
 	options.directory = join(path, r.temp, "other");
 	REQUIRE_OK(rs_recorder_create(&options, &other));
-	CHECK_ERR(rs_recorder_add_trace(other), RS_USAGE, "is recorded already");
+	CHECK_ERR(rs_recorder_add_trace(other), RS_USAGE, "is already recorded");
 	CHECK_ERR(rs_recorder_add_binary(other, &(struct rs_trace_binary){ .role = "guest" }),
 		  RS_USAGE, "needs a role and a path");
 	CHECK_OK(rs_recorder_close(other, NULL));
@@ -166,8 +165,10 @@ TEST(one_recorder_at_a_time_takes_the_trace)
 	recording_deinit(&r);
 }
 
-/* ---- what is off, what is on
- * ---------------------------------------------------------------------- */
+/*
+ * ---- classes that are off and on
+ * ----------------------------------------------------------------------
+ */
 
 static void emit_both(void)
 {
@@ -182,6 +183,7 @@ static void emit_both(void)
 
 TEST(classes_are_switched_one_by_one)
 {
+	const struct rs_schema *schema;
 	struct recording r;
 
 	start(0);
@@ -205,13 +207,25 @@ TEST(classes_are_switched_one_by_one)
 	rs_trace_stop();
 	CHECK_EQ_U64(count(&r, "one"), 1);
 	CHECK_EQ_U64(count(&r, "two"), 1);
-	/* a span that was begun is ended, one that was not, not */
+	REQUIRE(r.trace);
+	schema = rs_trace_stream(r.trace, 0)->schema;
+	/* a span that began ends, one that did not begin does not */
 	CHECK_EQ_U64(count(&r, "begin"), 3);
 	CHECK_EQ_U64(count(&r, "end"), 3);
 	CHECK_EQ_U64(count(&r, "run"), 0);
-	for (size_t i = 0; i < r.got.n; i++)
-		if (is(&r.got.at[i], "begin") || is(&r.got.at[i], "end"))
-			CHECK_EQ_U64(r.got.at[i].payload[4], 0); /* depth */
+	for (size_t i = 0; i < r.got.n; i++) {
+		struct rs_span span;
+		const char *name;
+
+		if (!is(&r.got.at[i], "begin") && !is(&r.got.at[i], "end"))
+			continue;
+		memcpy(&span, r.got.at[i].payload, sizeof(span));
+		name = rs_schema_name(schema, span.name);
+		CHECK_EQ_U64(span.depth, 0);
+		REQUIRE(name);
+		CHECK_EQ_U64(rs_schema_name_has_argument(schema, span.name),
+			     !strcmp(name, "second span"));
+	}
 	recording_deinit(&r);
 }
 
@@ -225,7 +239,7 @@ static void emit_some(void)
 		RS_EMIT(one, .n = i);
 }
 
-/* While there is no recorder: its first worker frees what a walk would stand on. */
+/* Without a recorder: its first worker frees entries on which a walk depends. */
 static uint32_t rings(void)
 {
 	uint32_t n = 0;
@@ -235,7 +249,7 @@ static uint32_t rings(void)
 	return n;
 }
 
-TEST(rings_of_ended_threads_are_taken_and_freed)
+TEST(rings_of_ended_threads_are_drained_and_freed)
 {
 	struct recording r;
 
@@ -247,7 +261,7 @@ TEST(rings_of_ended_threads_are_taken_and_freed)
 		run_thread(emit_some);
 	REQUIRE(recording_end(&r));
 	CHECK_EQ_U64(rings(), 1);
-	/* one each, be it in the stream of a thread that ended before */
+	/* one each, possibly in the stream of an earlier thread */
 	CHECK_EQ_U64(rs_trace_stream_count(r.trace), 52);
 	CHECK_EQ_U64(r.sum.records, 51 * 1009 + 1);
 	CHECK_EQ_U64(r.sum.lost, 0);
@@ -273,7 +287,7 @@ static void emit_as_vcpu(void)
 	RS_EMIT(one, .n = 1);
 }
 
-TEST(a_thread_says_which_vcpu_it_runs)
+TEST(a_thread_names_its_vcpu)
 {
 	struct recording r;
 
@@ -291,7 +305,7 @@ TEST(a_thread_says_which_vcpu_it_runs)
 #define SANDBOXES 3u
 #define TURNS	  40u
 
-/* One thread runs sandboxes in turns, with events before and between them. */
+/* One thread runs several sandboxes alternately, with events before and between them. */
 static void run_in_turns(void)
 {
 	char name[16];
@@ -308,7 +322,7 @@ static void run_in_turns(void)
 	RS_EMIT(one, .n = 1001);
 }
 
-TEST(a_thread_runs_several_sandboxes_in_turns)
+TEST(a_thread_runs_several_sandboxes_alternately)
 {
 	uint64_t counts[SANDBOXES + 1] = { 0 };
 	struct recording r;
@@ -350,7 +364,7 @@ static void change_without_a_recorder(void)
 	rs_trace_thread(NULL, -1);
 }
 
-/* Rings that nobody collects take bounded memory; what they do not keep is lost, and counted. */
+/* Rings that are not collected use bounded memory; records that do not fit are counted as lost. */
 TEST(changes_without_a_recorder_keep_a_bounded_number_of_rings)
 {
 	struct recording r;
@@ -364,7 +378,7 @@ TEST(changes_without_a_recorder_keep_a_bounded_number_of_rings)
 	rs_error_free(err);
 	rs_trace_stop();
 	REQUIRE(CHECK_OK(rs_trace_open(r.path, &r.trace)));
-	err = trace_read_all(r.trace, &r.got); /* the trace says so, too */
+	err = trace_read_all(r.trace, &r.got); /* the trace reports this, too */
 	CHECK(err && rs_error_code(err) == RS_DAMAGED);
 	rs_error_free(err);
 	CHECK_EQ_U64(r.got.n - others(&r.got) + r.got.lost, CHANGES);
@@ -398,7 +412,7 @@ static void *produce(void *arg)
 	return NULL;
 }
 
-/* A ring of 4 KiB and more records than it holds between two looks of the recorder. */
+/* A ring of 4 KiB and more records than it holds between two polls of the recorder. */
 static void many_producers(uint32_t threads, uint32_t ring_bytes)
 {
 	pthread_t producers[PRODUCERS];
@@ -431,7 +445,7 @@ static void many_producers(uint32_t threads, uint32_t ring_bytes)
 	recording_deinit(&r);
 }
 
-TEST(kept_and_lost_are_what_was_emitted)
+TEST(kept_and_lost_equal_emitted)
 {
 	many_producers(1, 8u << 20);
 	many_producers(1, 8192);
@@ -440,8 +454,7 @@ TEST(kept_and_lost_are_what_was_emitted)
 	many_producers(3, 16384);
 }
 
-/* ---- one recorder after the other -------------------------------------------------------------
- */
+/* ---- consecutive recorders ----------------------------------------------------------------- */
 
 static void emit_n(uint32_t n)
 {
@@ -455,7 +468,7 @@ static void record_again_and_again(void)
 	uint64_t capacity, total = 0;
 
 	start(8192);
-	/* no recorder yet: what does not fit is lost */
+	/* no recorder yet: records that do not fit are lost */
 	emit_n(1000);
 	capacity = rs_trace_self.size / RS_SLOT_BYTES - 1;
 	REQUIRE(recording_begin(&r, 1));
@@ -471,7 +484,7 @@ static void record_again_and_again(void)
 		recording_deinit(&r);
 	}
 	CHECK_EQ_U64(total, 5 * 1000);
-	/* and nothing lost at all: what was reported is not reported again */
+	/* no further loss: a reported loss is not reported again */
 	emit_n(10);
 	REQUIRE(recording_begin(&r, 1));
 	REQUIRE(recording_end(&r));
@@ -482,12 +495,12 @@ static void record_again_and_again(void)
 	rs_trace_stop();
 }
 
-TEST(a_second_recorder_tells_no_loss_twice)
+TEST(a_second_recorder_reports_no_loss_twice)
 {
-	run_thread(record_again_and_again); /* in a ring of its own */
+	run_thread(record_again_and_again); /* in a separate ring */
 }
 
-/* Each record costs two in the trace: it and what its stamp said. */
+/* Each record costs two in the trace: itself and a report about its stamp. */
 static void put_backward(void)
 {
 	RS_EMIT(one, .n = 0);
@@ -503,7 +516,7 @@ static void put_backward(void)
 	}
 }
 
-TEST(a_ring_whose_records_must_all_be_mended_is_emptied)
+TEST(a_ring_of_corrected_records_is_emptied)
 {
 	struct recording r;
 
@@ -517,10 +530,12 @@ TEST(a_ring_whose_records_must_all_be_mended_is_emptied)
 	recording_deinit(&r);
 }
 
-/* ---- what is defined while recording
- * -------------------------------------------------------------- */
+/*
+ * ---- definitions during a recording
+ * --------------------------------------------------------------
+ */
 
-TEST(names_and_events_of_run_time)
+TEST(names_and_events_defined_at_run_time)
 {
 	static struct rs_site sites[] = {
 		{ .text = "late::event(u64 n)", .len = 18, .kind = RS_SITE_EVENT },
@@ -561,8 +576,8 @@ TEST(names_and_events_of_run_time)
 	recording_deinit(&r);
 }
 
-/* A name is in no record's header: nothing but its definition says that it is new. */
-TEST(names_of_run_time_alone)
+/* A name is in no record's header: only its definition shows that it is new. */
+TEST(names_defined_at_run_time)
 {
 	struct recording r;
 	uint32_t ids[20];
@@ -590,7 +605,7 @@ TEST(names_of_run_time_alone)
 /* ---- fork
  * ------------------------------------------------------------------------------------------ */
 
-TEST(a_child_does_not_trace_and_the_parent_goes_on)
+TEST(a_child_does_not_trace_and_the_parent_continues)
 {
 	struct recording r;
 	int status;
@@ -602,7 +617,7 @@ TEST(a_child_does_not_trace_and_the_parent_goes_on)
 	{
 		RS_SPAN(first, "around the fork");
 		pid = fork();
-		if (!pid) { /* the span's end must not come from here */
+		if (!pid) { /* the span's end must not be recorded here */
 			RS_EMIT(one, .n = 666);
 			rs_trace_set_mask(RS_CLASS_ALL); /* even so: there is no ring */
 			RS_EMIT(one, .n = 666);
@@ -626,7 +641,7 @@ TEST(a_child_does_not_trace_and_the_parent_goes_on)
 /* ---- the catalogue's provider
  * ------------------------------------------------------------------------ */
 
-/* A VMM by another name has the catalogue's events under its own. */
+/* A VMM with another name has the catalogue's events under its own name. */
 TEST(events_of_the_catalogue_by_another_provider)
 {
 	struct recording r;

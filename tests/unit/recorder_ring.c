@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recorder on rings that somebody else puts into, as the kernel's programs do: stamps of
- * CLOCK_MONOTONIC, a count of what was refused and no record of it, many threads in a ring. And
- * on a stream that its owner fills.
+ * The recorder on rings into which another producer puts, as the kernel's programs do: stamps of
+ * CLOCK_MONOTONIC, a count of refused records without loss records, many threads in a ring. And a
+ * stream that its owner fills.
  */
 #include "event_kit.h"
 
@@ -35,7 +35,7 @@ static struct rs_schema *schema_new(void)
 	return schema;
 }
 
-/* ---- a producer that is none of ours -------------------------------------------------------- */
+/* ---- a foreign producer --------------------------------------------------------------------- */
 
 struct foreign {
 	struct rs_ring_memory memory;
@@ -80,7 +80,7 @@ static void foreign_put(struct foreign *f, uint64_t n)
 	f->put++;
 }
 
-/* Until all was taken out. */
+/* Waits until all records are drained. */
 static void foreign_wait(const struct foreign *f)
 {
 	/* Pairs with the release in rs_sbuf_release(). */
@@ -144,7 +144,7 @@ static struct rs_error *add(struct recording *r, struct foreign *f, int cpu)
 	return rs_recorder_add_ring(r->recorder, &ring);
 }
 
-/* The trace, all of it. */
+/* Reads the complete trace. */
 static struct rs_error *recording_read(struct recording *r)
 {
 	struct rs_source *source = NULL;
@@ -166,7 +166,7 @@ static void recording_deinit(struct recording *r)
 	remove_tree(r->temp);
 }
 
-TEST(what_others_put_is_kept_or_counted)
+TEST(foreign_records_are_kept_or_counted)
 {
 	struct foreign rings[2];
 	uint64_t began = monotonic_ns(), kept = 0;
@@ -220,7 +220,7 @@ TEST(what_others_put_is_kept_or_counted)
 	foreign_free(&rings[1]);
 }
 
-TEST(a_ring_that_breaks_ends_alone)
+TEST(a_ring_that_breaks_does_not_affect_others)
 {
 	struct foreign rings[2];
 	struct rs_error *err;
@@ -242,14 +242,14 @@ TEST(a_ring_that_breaks_ends_alone)
 	CHECK_ERR(err, RS_DAMAGED, "the ring of CPU 1: the ring's tail points outside");
 	CHECK_EQ_U64(r.sum.records, 30);
 	err = recording_read(&r);
-	CHECK_ERR(err, RS_DAMAGED, "not all was recorded: the ring of CPU 1");
+	CHECK_ERR(err, RS_DAMAGED, "the recording is incomplete: the ring of CPU 1");
 	CHECK_EQ_U64(r.got.n, 30);
 	recording_deinit(&r);
 	foreign_free(&rings[0]);
 	foreign_free(&rings[1]);
 }
 
-TEST(what_is_no_ring_is_refused)
+TEST(an_invalid_ring_is_refused)
 {
 	struct foreign f;
 	struct recording r;
@@ -260,7 +260,7 @@ TEST(what_is_no_ring_is_refused)
 		  "thread 7: no ring of its events is recorded");
 	foreign_new(&f, 64);
 	f.ring->magic++;
-	CHECK_ERR(add(&r, &f, 3), RS_DAMAGED, "the ring of CPU 3: no ring there");
+	CHECK_ERR(add(&r, &f, 3), RS_DAMAGED, "the ring of CPU 3: no ring in the memory");
 	f.ring->magic--;
 	f.ring->size += 32;
 	CHECK_ERR(add(&r, &f, 3), RS_DAMAGED, "sizes are impossible");
@@ -312,8 +312,10 @@ TEST(a_stream_that_its_owner_fills)
 	recording_deinit(&r);
 }
 
-/* What is in the ring at the moment of the trigger is in what is written; what came long before is
- * not, and is no loss. */
+/*
+ * Records in the ring at the time of the trigger are written; those from long before are not, and
+ * are not a loss.
+ */
 TEST(a_flight_recorder_writes_the_newest)
 {
 	struct rs_recorder_kept kept;
@@ -328,7 +330,7 @@ TEST(a_flight_recorder_writes_the_newest)
 	CHECK_OK(rs_recorder_add_thread(r.recorder, r.schema,
 					&(struct rs_thread){ 100, 99, "one", 1, 0 }));
 	for (uint64_t n = 0; n < 40009; n++) {
-		if (n % 1000 == 0) /* the last one, too, finds room */
+		if (n % 1000 == 0) /* the last one has room, too */
 			foreign_wait(&f);
 		foreign_put(&f, 2 * n); /* one tid */
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The collector: rings of ACRN's layout in files that others write, however they treat them; and
- * rings that are lent to who runs already.
+ * The collector: rings of ACRN's layout in files that other processes write, in any way; and rings
+ * that are lent to running producers.
  */
 #include "event_kit.h"
 
@@ -18,7 +18,7 @@
 
 #define CPUID	 UINT64_C(0x10004) /* acrn_cpuid: leaf, subleaf */
 #define ELEMENTS 64u
-#define MANY	 20011u /* more than a port's buffer, many times */
+#define MANY	 20011u /* many times more than a port's buffer */
 
 /* ---- a writer ------------------------------------------------------------------------------- */
 
@@ -50,10 +50,12 @@ static void writer_new(struct writer *w, const char *path, bool overwrites)
 	writer_new_of(w, path, overwrites, ELEMENTS);
 }
 
-#define APART 1000 /* ticks: more than a step of any counter, or what two CPUs' differ by */
+#define APART 1000 /* ticks: above any counter's step, and two CPUs' difference */
 
-/* Later than all of this thread before: a counter's step may hold two puts, and rings that differ
- * in nothing but their number are merged in its order. */
+/*
+ * Returns a stamp later than all before in this thread: two puts may fall into a counter's step,
+ * and rings with equal stamps are merged in the order of their numbers.
+ */
 static uint64_t later(void)
 {
 	static _Thread_local uint64_t last;
@@ -86,7 +88,7 @@ static void put(struct writer *w, uint64_t cpu, uint64_t n)
 
 #define PAUSE() nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL)
 
-/* Until all was taken out. */
+/* Waits until all records are drained. */
 static void drained(const struct rs_sbuf *ring)
 {
 	if (ring->flags & RS_SBUF_OVERWRITE) {
@@ -178,7 +180,7 @@ static void deinit(struct recording *r)
 	remove_tree(r->temp);
 }
 
-static struct rs_sbuf_result told(const struct recording *r, uint32_t i)
+static struct rs_sbuf_result result_of(const struct recording *r, uint32_t i)
 {
 	struct rs_sbuf_result t = { 0 };
 
@@ -194,7 +196,7 @@ static void expect_run(const struct recording *r, uint64_t from, size_t n)
 		CHECK_EQ_U64(got_value(&r->got.at[i]), from + i);
 }
 
-/* ---- rings that are there ------------------------------------------------------------------- */
+/* ---- existing rings ------------------------------------------------------------------------- */
 
 static void before_and_after(bool overwrites, bool keep)
 {
@@ -212,22 +214,25 @@ static void before_and_after(bool overwrites, bool keep)
 	CHECK_OK(end(&r));
 	CHECK_OK(read_trace(&r));
 	expect_run(&r, keep ? 0 : 13, keep ? 30 : 17);
-	CHECK_EQ_U64(told(&r, 0).skipped, keep ? 0 : 13);
-	CHECK(told(&r, 0).runs && !told(&r, 0).error && told(&r, 0).rings == 1);
+	CHECK_EQ_U64(result_of(&r, 0).skipped, keep ? 0 : 13);
+	CHECK(result_of(&r, 0).runs && !result_of(&r, 0).error && result_of(&r, 0).rings == 1);
 	CHECK_EQ_U64(r.got.n && r.got.at[0].cpu == 7, 1); /* its records' own */
 	CHECK(r.got.n && !strcmp(r.got.at[0].stream->thread, "ring0"));
 	rs_ring_unmap(&w.memory);
 	deinit(&r);
 }
 
-TEST(what_was_in_a_ring_before_is_skipped_or_kept)
+TEST(earlier_records_of_a_ring_are_skipped_or_kept)
 {
 	for (int i = 0; i < 4; i++)
 		before_and_after(i & 1, i & 2);
 }
 
-/* Of 200 in a ring that keeps 63, before we came: no loss of ours. Lapped after that: ours. */
-TEST(overwritten_records_are_counted_from_when_we_came)
+/*
+ * Of 200 in a ring that keeps 63, before the collector started: not a loss. Overwritten later: a
+ * loss.
+ */
+TEST(overwritten_records_are_counted_from_the_start_on)
 {
 	struct recording r;
 	struct writer w;
@@ -249,7 +254,7 @@ TEST(overwritten_records_are_counted_from_when_we_came)
 
 #define LAPS 20011
 
-TEST(in_overwrite_mode_kept_and_lost_are_all)
+TEST(in_overwrite_mode_kept_and_lost_equal_emitted)
 {
 	uint64_t next = 0, lost = 0;
 	struct recording r;
@@ -281,7 +286,7 @@ TEST(in_overwrite_mode_kept_and_lost_are_all)
 	deinit(&r);
 }
 
-/* The last look takes all that is there. */
+/* The last poll drains everything. */
 TEST(a_large_ring_is_read_to_its_end)
 {
 	for (int overwrites = 0; overwrites < 2; overwrites++) {
@@ -304,7 +309,7 @@ TEST(a_large_ring_is_read_to_its_end)
 TEST(an_id_of_no_catalogue_is_raw)
 {
 	struct rs_slot slots[] = { slot_of(0x777, 4, 1, 11), slot_of(0x778, 16, 1, 12),
-				   slot_of(0x779, 3, 1, 13), /* no n_data of ACRN's */
+				   slot_of(0x779, 3, 1, 13), /* not an n_data value of ACRN */
 				   slot_of(0x777, 4, 1, 14) };
 	struct recording r;
 	struct writer w;
@@ -327,9 +332,12 @@ TEST(an_id_of_no_catalogue_is_raw)
 	deinit(&r);
 }
 
-/* ---- rings that come, go, and break --------------------------------------------------------- */
+/*
+ * ---- rings that appear, disappear and break
+ * ---------------------------------------------------------
+ */
 
-TEST(a_writer_may_come_late_or_never)
+TEST(a_writer_may_start_late_or_never)
 {
 	struct recording r;
 	struct writer w;
@@ -337,24 +345,24 @@ TEST(a_writer_may_come_late_or_never)
 	prepare(&r);
 	file_write(r.paths[1], "", 0); /* nothing in it */
 	REQUIRE(begin(&r, 2, false));
-	CHECK_EQ_U64(told(&r, 0).rings, 0);
+	CHECK_EQ_U64(result_of(&r, 0).rings, 0);
 	writer_new(&w, r.paths[0], false);
 	for (uint64_t n = 0; n < 5; n++)
 		put(&w, 0, n);
 	CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
-	CHECK_EQ_U64(told(&r, 0).rings, 1);
+	CHECK_EQ_U64(result_of(&r, 0).rings, 1);
 	for (uint64_t n = 5; n < 9; n++)
 		put(&w, 0, n);
 	CHECK_OK(end(&r));
 	CHECK_OK(read_trace(&r));
-	expect_run(&r, 0, 9); /* nothing of a ring that came later is of before */
-	CHECK(told(&r, 1).rings == 0 && !told(&r, 1).error && !told(&r, 1).runs);
+	expect_run(&r, 0, 9); /* no record of a later ring is from before */
+	CHECK(result_of(&r, 1).rings == 0 && !result_of(&r, 1).error && !result_of(&r, 1).runs);
 	rs_ring_unmap(&w.memory);
 	deinit(&r);
 }
 
-/* A writer that begins anew in its file, and one that makes another file of the name. */
-TEST(a_writer_may_begin_anew)
+/* A writer that restarts in its file, and one that makes another file with the name. */
+TEST(a_writer_may_restart)
 {
 	struct recording r;
 	struct writer w, other;
@@ -370,17 +378,17 @@ TEST(a_writer_may_begin_anew)
 	CHECK_EQ_U64(rs_sbuf_producer_init(&w.producer, w.ring, w.memory.bytes), RS_SBUF_OK);
 	for (uint64_t n = 5; n < 8; n++)
 		put(&w, 0, n);
-	while (told(&r, 0).runs)
+	while (result_of(&r, 0).runs)
 		PAUSE();
 	CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
 	drained(w.ring);
-	CHECK_EQ_U64(told(&r, 0).rings, 2);
+	CHECK_EQ_U64(result_of(&r, 0).rings, 2);
 	unlink(r.paths[0]);
 	writer_new(&other, r.paths[0], false);
 	for (uint64_t n = 8; n < 11; n++)
 		put(&other, 0, n);
 	CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
-	CHECK_EQ_U64(told(&r, 0).rings, 3);
+	CHECK_EQ_U64(result_of(&r, 0).rings, 3);
 	CHECK_OK(end(&r));
 	CHECK_OK(read_trace(&r));
 	expect_run(&r, 0, 11);
@@ -391,7 +399,7 @@ TEST(a_writer_may_begin_anew)
 	deinit(&r);
 }
 
-TEST(what_is_no_ring_is_said)
+TEST(an_invalid_ring_is_reported)
 {
 	static const struct {
 		uint64_t magic, flags;
@@ -401,14 +409,14 @@ TEST(what_is_no_ring_is_said)
 		{ 0, 0, ELEMENTS, 32, 0, 0, NULL },
 		{ RS_SBUF_MAGIC_LAST, 0, ELEMENTS, 32, 0, 0, NULL },
 		{ RS_SBUF_MAGIC, 0, ELEMENTS * 2, 80, 0, 0,
-		  "too small for the ring: its header says 128 elements of 80 bytes, 10240" },
+		  "too small for the ring: its header has 128 elements of 80 bytes, 10240" },
 		{ RS_SBUF_MAGIC_LAST, 0, ELEMENTS * 2, 80, 0, 0,
-		  "too small for the ring: its header says 128 elements of 80 bytes, 10240" },
+		  "too small for the ring: its header has 128 elements of 80 bytes, 10240" },
 		{ RS_SBUF_MAGIC, 0, ELEMENTS / 4, 64, 0, 0, "not 32 or 80" },
 		{ RS_SBUF_MAGIC, 0, ELEMENTS * 2, 32, 0, 0,
-		  "too small for the ring: its header says 128 elements of 32 bytes, 4096" },
+		  "too small for the ring: its header has 128 elements of 32 bytes, 4096" },
 		{ RS_SBUF_MAGIC, 0, UINT32_MAX, 32, 0, 0,
-		  "impossible or disagree: its header says 4294967295 elements of 32 bytes" },
+		  "impossible or disagree: its header has 4294967295 elements of 32 bytes" },
 		{ RS_SBUF_MAGIC, 0, 0, 0, 0, 0, "not 32 or 80" },
 		{ RS_SBUF_MAGIC, 0, ELEMENTS, 32, 16, 0,
 		  "2048 bytes in all, head 16, tail 0, and " },
@@ -429,16 +437,16 @@ TEST(what_is_no_ring_is_said)
 		w.ring->tail = headers[i].tail;
 		w.ring->magic = headers[i].magic;
 		REQUIRE(begin(&r, 1, false));
-		CHECK_EQ_U64(told(&r, 0).rings, 0);
-		CHECK(!told(&r, 0).error == !headers[i].error);
-		if (told(&r, 0).error && headers[i].error)
-			if (!CHECK(strstr(told(&r, 0).error, headers[i].error) != NULL))
-				printf("# %s\n", told(&r, 0).error);
-		/* mended: it is read from then on */
+		CHECK_EQ_U64(result_of(&r, 0).rings, 0);
+		CHECK(!result_of(&r, 0).error == !headers[i].error);
+		if (result_of(&r, 0).error && headers[i].error)
+			if (!CHECK(strstr(result_of(&r, 0).error, headers[i].error) != NULL))
+				printf("# %s\n", result_of(&r, 0).error);
+		/* repaired: it is read from then on */
 		CHECK_EQ_U64(rs_sbuf_create(w.ring, w.memory.bytes, RS_SLOT_BYTES), RS_SBUF_OK);
 		put(&w, 0, 3);
 		CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
-		CHECK(told(&r, 0).rings == 1 && !told(&r, 0).error);
+		CHECK(result_of(&r, 0).rings == 1 && !result_of(&r, 0).error);
 		CHECK_OK(end(&r));
 		CHECK_EQ_U64(r.sum.records, 1);
 		rs_ring_unmap(&w.memory);
@@ -446,8 +454,8 @@ TEST(what_is_no_ring_is_said)
 	}
 }
 
-/* Whatever a writer does to its file, the other ring is read on, and nobody dies. */
-TEST(a_file_that_is_cut_short_ends_alone)
+/* Whatever a writer does to its file, the other ring is still read, and no process dies. */
+TEST(a_truncated_file_affects_only_its_ring)
 {
 	struct recording r;
 	struct writer w[2];
@@ -458,10 +466,10 @@ TEST(a_file_that_is_cut_short_ends_alone)
 	REQUIRE(begin(&r, 2, false));
 	for (int i = 0; i < 2; i++) {
 		CHECK(!truncate(r.paths[i], 0));
-		while (told(&r, (uint32_t)i).runs)
+		while (result_of(&r, (uint32_t)i).runs)
 			PAUSE();
-		CHECK(told(&r, (uint32_t)i).error &&
-		      strstr(told(&r, (uint32_t)i).error, "truncated"));
+		CHECK(result_of(&r, (uint32_t)i).error &&
+		      strstr(result_of(&r, (uint32_t)i).error, "truncated"));
 	}
 	CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
 	CHECK_OK(end(&r));
@@ -470,7 +478,7 @@ TEST(a_file_that_is_cut_short_ends_alone)
 	deinit(&r);
 }
 
-TEST(a_tail_out_of_the_ring_ends_it_alone)
+TEST(a_tail_outside_the_ring_affects_only_its_ring)
 {
 	struct recording r;
 	struct writer w[2];
@@ -489,8 +497,8 @@ TEST(a_tail_out_of_the_ring_ends_it_alone)
 	deinit(&r);
 }
 
-/* A writer that moves what is the reader's, again and again: bounded, and said. */
-TEST(a_writer_that_always_begins_anew_is_left)
+/* A writer that moves the reader's position repeatedly: limited, and reported. */
+TEST(a_writer_that_restarts_forever_is_abandoned)
 {
 	struct recording r;
 	struct writer w;
@@ -498,14 +506,15 @@ TEST(a_writer_that_always_begins_anew_is_left)
 	prepare(&r);
 	writer_new(&w, r.paths[0], false);
 	REQUIRE(begin(&r, 1, false));
-	for (uint32_t i = 1; told(&r, 0).rings < RS_SBUF_RESTARTS_MAX || told(&r, 0).runs; i++) {
+	for (uint32_t i = 1; result_of(&r, 0).rings < RS_SBUF_RESTARTS_MAX || result_of(&r, 0).runs;
+	     i++) {
 		__atomic_store_n(&w.ring->head, i % 2 * RS_SLOT_BYTES, __ATOMIC_RELEASE);
 		__atomic_store_n(&w.ring->tail, i % 2 * RS_SLOT_BYTES, __ATOMIC_RELEASE);
 		PAUSE();
 		CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
 	}
 	CHECK_OK(rs_sbuf_recording_poll(r.sbuf));
-	CHECK(told(&r, 0).error && strstr(told(&r, 0).error, "begun anew 64 times"));
+	CHECK(result_of(&r, 0).error && strstr(result_of(&r, 0).error, "restarted 64 times"));
 	CHECK_OK(end(&r));
 	rs_ring_unmap(&w.memory);
 	deinit(&r);
@@ -537,7 +546,7 @@ static bool is_there(const struct recording *r, const char *what)
 	return !access(path, F_OK);
 }
 
-TEST(rings_are_lent_to_who_runs_and_taken_back)
+TEST(rings_are_lent_to_running_producers_and_reclaimed)
 {
 	struct recording r, again;
 	struct rs_sbuf_options options;
@@ -549,11 +558,11 @@ TEST(rings_are_lent_to_who_runs_and_taken_back)
 	options = lending(&r, 2, false);
 	REQUIRE(begin_with(&r, &options));
 	CHECK(is_there(&r, ".0") && is_there(&r, ".1") && !is_there(&r, ".2"));
-	CHECK_OK(rs_lent_open(r.paths[0], 1, &lent[1])); /* one that comes later */
+	CHECK_OK(rs_lent_open(r.paths[0], 1, &lent[1])); /* one that starts later */
 	for (uint64_t n = 1; n < 8; n++)
 		CHECK(lent_put(lent[n % 2], n));
 	CHECK_OK(end(&r));
-	CHECK(!lent_put(lent[0], 8) && !lent_put(lent[1], 9)); /* they go on without */
+	CHECK(!lent_put(lent[0], 8) && !lent_put(lent[1], 9)); /* they continue without rings */
 	CHECK_EQ_U64(lent[0]->dropped, 2);
 	CHECK_EQ_U64(r.sum.records, 7);
 	CHECK_OK(read_trace(&r));
@@ -561,7 +570,7 @@ TEST(rings_are_lent_to_who_runs_and_taken_back)
 	rs_sbuf_recording_destroy(r.sbuf);
 	r.sbuf = NULL;
 	CHECK(!is_there(&r, ".0") && !is_there(&r, ".1"));
-	/* the next one, with fewer rings */
+	/* the next recorder, with fewer rings */
 	prepare(&again);
 	options = lending(&r, 1, false);
 	REQUIRE(begin_with(&again, &options));
@@ -574,7 +583,7 @@ TEST(rings_are_lent_to_who_runs_and_taken_back)
 	deinit(&r);
 }
 
-TEST(a_lender_that_died_has_left_its_rings)
+TEST(a_dead_lender_leaves_its_rings)
 {
 	for (int keep = 0; keep < 2; keep++) {
 		struct rs_lend_options lend = { .n = 1, .ring_bytes = 65536 };
@@ -592,8 +601,7 @@ TEST(a_lender_that_died_has_left_its_rings)
 			struct rs_lender *lender;
 			struct rs_error *err = rs_lender_create(&lend, &lender);
 
-			_exit(err || rs_lender_lend(lender) ? 1
-							    : 0); /* and nothing is taken back */
+			_exit(err || rs_lender_lend(lender) ? 1 : 0); /* and no ring is reclaimed */
 		}
 		CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
 		for (uint64_t n = 0; n < 3; n++)
@@ -610,7 +618,7 @@ TEST(a_lender_that_died_has_left_its_rings)
 	}
 }
 
-TEST(lending_refuses_what_makes_no_sense)
+TEST(invalid_lending_is_refused)
 {
 	struct rs_lend_options lend = { .n = 1, .ring_bytes = 65536 };
 	struct rs_lender *lender = NULL, *other = NULL;
@@ -623,16 +631,16 @@ TEST(lending_refuses_what_makes_no_sense)
 	CHECK_ERR(rs_lender_create(&lend, &other), RS_USAGE, "another recorder lends");
 	CHECK_OK(rs_lent_open(r.paths[0], 255, &lent));
 	CHECK_ERR(rs_lent_open(r.paths[0], 255, &twice), RS_USAGE, "id 255 is taken by process");
-	CHECK_ERR(rs_lent_open(r.paths[0], 256, &twice), RS_USAGE, "it can be 0 to 255");
+	CHECK_ERR(rs_lent_open(r.paths[0], 256, &twice), RS_USAGE, "expected 0 to 255");
 	file_write(r.paths[1], "abc", 3);
-	CHECK_ERR(rs_lent_open(r.paths[1], 0, &twice), RS_USAGE, "no board of lent rings");
+	CHECK_ERR(rs_lent_open(r.paths[1], 0, &twice), RS_USAGE, "not a board of lent rings");
 	lend.path = r.paths[2];
 	lend.n = 257;
-	CHECK_ERR(rs_lender_create(&lend, &other), RS_USAGE, "it can be 1 to 256");
+	CHECK_ERR(rs_lender_create(&lend, &other), RS_USAGE, "expected 1 to 256");
 	lend.n = 1;
 	lend.ring_bytes = 100;
 	CHECK_ERR(rs_lender_create(&lend, &other), RS_USAGE, "a ring of 100 bytes");
-	/* a board that somebody cuts short kills nobody */
+	/* a truncated board kills no process */
 	CHECK(!truncate(r.paths[0], 0));
 	CHECK_ERR(rs_lender_lend(lender), RS_FAILED, "another process has truncated it");
 	rs_lender_destroy(lender);
@@ -642,7 +650,7 @@ TEST(lending_refuses_what_makes_no_sense)
 }
 
 /* A borrower that died, or sleeps, within its put. */
-TEST(a_borrower_within_its_put_costs_patience)
+TEST(a_borrower_within_its_put_is_waited_for)
 {
 	struct rs_lend_options lend = { .n = 2, .ring_bytes = 65536 };
 	struct rs_lender *lender = NULL;
@@ -655,7 +663,7 @@ TEST(a_borrower_within_its_put_costs_patience)
 	CHECK_OK(rs_lent_open(r.paths[0], 0, &lent));
 	CHECK_OK(rs_lender_lend(lender));
 	lent->place->busy = 1;
-	CHECK_ERR(rs_lender_reclaim(lender, 2), RS_FAILED, "is within a put and does not end it");
+	CHECK_ERR(rs_lender_reclaim(lender, 2), RS_FAILED, "does not end its put");
 	CHECK_OK(rs_lender_lend(lender));
 	lent->place->pid = INT32_MAX; /* nobody */
 	CHECK_OK(rs_lender_reclaim(lender, 2));
@@ -682,9 +690,11 @@ static void *borrow(void *arg)
 	return NULL;
 }
 
-/* Rings are lent and taken back while their producers run: what a put said is kept, is in a trace,
- * or in its count of what was full. */
-TEST(nothing_is_lost_where_rings_are_taken_back)
+/*
+ * Rings are lent and reclaimed while their producers run: each record that a put reports as kept is
+ * in a trace, the others in its count of refusals.
+ */
+TEST(nothing_is_lost_when_rings_are_reclaimed)
 {
 	struct borrower borrowers[BORROWERS] = { 0 };
 	uint64_t records = 0, lost = 0, kept = 0, refused = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Four producers of 10 million records each at full speed, in processes of their own, and one
- * collector: what it kept, and what it counted as lost, is what was emitted.
+ * Four producers of 10 million records each at full speed, in separate processes, and one
+ * collector: its kept records and counted losses add up to those emitted.
  */
 #include "event_kit.h"
 
@@ -14,7 +14,7 @@
 
 #define PRODUCERS 4u
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define RECORDS UINT64_C(200003) /* these look at each access */
+#define RECORDS UINT64_C(200003) /* these check each access */
 #else
 #define RECORDS UINT64_C(10000019) /* a prime */
 #endif
@@ -22,7 +22,7 @@
 #define RING_BYTES ((size_t)64 + ELEMENTS * RS_SLOT_BYTES)
 #define CPUID	   UINT64_C(0x10004)
 
-/* Shared by all: a producer's counts, and whether the collector is there. */
+/* Shared by all: a producer's counts, and whether the collector has started. */
 struct shared {
 	uint32_t begun;
 	struct counts {
@@ -94,7 +94,10 @@ static void run(bool overwrites)
 	}
 	REQUIRE_OK(rs_clock_host(&options.clock));
 	for (uint32_t i = 0; i < PRODUCERS; i++) {
-		/* Before there are threads here; they begin when the collector is there. */
+		/*
+		 * Forks before this process has threads; the producers begin when the collector has
+		 * started.
+		 */
 		pids[i] = fork();
 		if (pids[i])
 			continue;
@@ -128,12 +131,12 @@ static void run(bool overwrites)
 	remove_tree(temp);
 }
 
-TEST(kept_and_lost_are_emitted_where_full_rings_refuse)
+TEST(kept_and_lost_equal_emitted_if_full_rings_refuse)
 {
 	run(false);
 }
 
-TEST(kept_and_lost_are_emitted_where_the_oldest_goes)
+TEST(kept_and_lost_equal_emitted_if_the_oldest_are_dropped)
 {
 	run(true);
 }

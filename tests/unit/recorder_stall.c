@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recorder on a disk that takes its time: rings are drained meanwhile, up to a bound, and all
- * of it is in the trace in the end; or what is not is counted.
+ * The recorder on a slow disk: rings are drained meanwhile, up to a limit, and all records are in
+ * the trace in the end, or counted as lost.
  *
- * The disk is this file's own pwrite(): it holds a writer until released, and may be full.
+ * The disk is this file's own pwrite(): it blocks a writer until released, and may be full.
  */
 #include "store_kit.h"
 
@@ -18,19 +18,19 @@
 #include <ringside/recorder.h>
 #include <ringside/ring.h>
 
-#define ELEMENTS 4097u /* a packet's worth of slots and a bit */
+#define ELEMENTS 4097u /* a packet's worth of slots and a few more */
 #define WAITING	 (UINT64_C(64) << 20)
 /*
- * The least that waits while the disk is held. A packet is handed over when less than
- * RS_DRAIN_ROOM_MIN is left in it. Two packets may hold less: the one that the disk keeps, and the
- * one that had records before the disk was held.
+ * The minimum that waits while the disk is blocked. A packet is written when less than
+ * RS_DRAIN_ROOM_MIN is left in it. Two packets may hold less: the one on the disk, and the one that
+ * had records before the disk was blocked.
  */
 #define PACKETS	    (WAITING / sizeof(struct rs_store_packet))
 #define PACKET_FULL (RS_PACKET_BYTES - sizeof(struct rs_packet_head) - RS_DRAIN_ROOM_MIN)
 #define WAITING_MIN ((PACKETS - 2) * PACKET_FULL)
-/* What a ring that refused puts before its next record: the loss, and filler slots before that. */
+/* What a ring that refused puts before its next record: the loss, preceded by filler slots. */
 #define LOSS_BYTES_MAX (2 * RS_LOST_SLOTS * RS_SLOT_BYTES)
-#define REFUSED_LONG   1009u /* times 1 ms: the recorder takes nothing more, or is very slow */
+#define REFUSED_LONG   1009u /* times 1 ms: the recorder drains no more, or is very slow */
 
 static struct {
 	pthread_mutex_t lock;
@@ -134,7 +134,7 @@ static bool is_drained(const struct recording *r)
 	return __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) == ring->tail;
 }
 
-/* Half a ring at a time, each taken out before the next. */
+/* Puts half a ring at a time, and waits until it is drained. */
 static void put_halves(struct recording *r, uint32_t halves)
 {
 	for (uint32_t i = 0; i < halves; i++) {
@@ -145,7 +145,7 @@ static void put_halves(struct recording *r, uint32_t halves)
 	}
 }
 
-/* The disk holds a worker, which has something to write from now on. */
+/* The disk blocks a worker, which has something to write from now on. */
 static void stall(struct recording *r)
 {
 	disk_set(true, false);
@@ -155,7 +155,7 @@ static void stall(struct recording *r)
 	}
 }
 
-/* Until so many were written, or could not be. */
+/* Waits until this many were written, or could not be. */
 static void wait_for(const struct recording *r, uint64_t records, uint64_t lost)
 {
 	struct rs_recorder_summary sum = { 0 };
@@ -173,7 +173,10 @@ static void recording_free(struct recording *r)
 	remove_tree(r->temp);
 }
 
-/* What a trace has: records by their number from 0 on; without a gap unless losses are reported. */
+/*
+ * The content of a trace: records by their number from 0 on; without a gap unless losses are
+ * reported.
+ */
 static void check_trace(const struct recording *r, uint64_t kept, uint64_t lost, bool gapless)
 {
 	struct got_sink got = got_sink();
@@ -184,7 +187,7 @@ static void check_trace(const struct recording *r, uint64_t kept, uint64_t lost,
 	CHECK_OK(trace_read(trace, NULL, &got));
 	CHECK_EQ_U64(got.lost, lost);
 	for (size_t i = 0; i < got.n; i++) {
-		if (got.at[i].event->id != USER(1)) /* a loss, and that its stamp is later */
+		if (got.at[i].event->id != USER(1)) /* a loss, and the later time of its stamp */
 			continue;
 		if (gapless ? got_value(&got.at[i]) != next : got_value(&got.at[i]) < next) {
 			CHECK_EQ_U64(got_value(&got.at[i]), next);
@@ -200,7 +203,7 @@ static void check_trace(const struct recording *r, uint64_t kept, uint64_t lost,
 
 /* ---- what happens ---------------------------------------------------------------------------- */
 
-static void stalls_and_goes_on(uint32_t threads)
+static void stalls_and_continues(uint32_t threads)
 {
 	struct rs_recorder_summary sum;
 	struct recording r;
@@ -209,7 +212,7 @@ static void stalls_and_goes_on(uint32_t threads)
 	put_halves(&r, 3);
 	for (uint32_t i = 0; i < 3; i++) {
 		stall(&r);
-		put_halves(&r, 23); /* much more than the ring holds */
+		put_halves(&r, 23); /* much more than fits into the ring */
 		CHECK(disk_keeps_one());
 		disk_set(false, false);
 		put_halves(&r, 1);
@@ -221,13 +224,13 @@ static void stalls_and_goes_on(uint32_t threads)
 	recording_free(&r);
 }
 
-TEST(a_ring_is_drained_while_the_disk_takes_its_time)
+TEST(a_ring_is_drained_while_the_disk_is_slow)
 {
-	stalls_and_goes_on(1);
-	stalls_and_goes_on(3);
+	stalls_and_continues(1);
+	stalls_and_continues(3);
 }
 
-TEST(as_much_waits_as_may_and_what_then_does_not_fit_is_counted)
+TEST(packets_wait_up_to_the_limit_and_further_records_are_counted)
 {
 	struct rs_recorder_summary sum;
 	struct recording r;
@@ -236,7 +239,7 @@ TEST(as_much_waits_as_may_and_what_then_does_not_fit_is_counted)
 	REQUIRE(recording_start(&r, 1));
 	stall(&r);
 	before = r.accepted;
-	/* To the least that must wait, however slow the recorder is; then until it stops. */
+	/* Up to the minimum that must wait, however slow the recorder is; then until it stops. */
 	for (uint32_t refused = 0;
 	     refused < REFUSED_LONG || waited + losses * LOSS_BYTES_MAX < WAITING_MIN;) {
 		if (put(&r)) {
@@ -261,7 +264,7 @@ TEST(as_much_waits_as_may_and_what_then_does_not_fit_is_counted)
 	recording_free(&r);
 }
 
-TEST(a_disk_that_is_full_after_all_is_told)
+TEST(a_full_disk_is_reported)
 {
 	struct rs_recorder_summary sum;
 	struct recording r;
@@ -273,7 +276,7 @@ TEST(a_disk_that_is_full_after_all_is_told)
 	disk_set(false, true);
 	put_halves(&r, 3);
 	wait_for(&r, 0, 11 * (ELEMENTS / 2));
-	stall(&r); /* lets it have room again */
+	stall(&r); /* makes room again */
 	put_halves(&r, 1);
 	disk_set(false, false);
 	CHECK_ERR(rs_recorder_close(r.recorder, &sum), RS_FAILED, "No space left on device");
@@ -282,7 +285,7 @@ TEST(a_disk_that_is_full_after_all_is_told)
 	recording_free(&r);
 }
 
-/* In a process of its own: says how much it put, and is killed while the disk keeps it. */
+/* In a separate process: prints how much it put, and is killed while the disk is blocked. */
 static void be_killed(int tell)
 {
 	struct recording r;
@@ -298,7 +301,7 @@ static void be_killed(int tell)
 	pause();
 }
 
-TEST(a_recorder_that_is_killed_meanwhile_leaves_what_was_written)
+TEST(a_killed_recorder_leaves_the_written_records)
 {
 	struct got_sink got = got_sink();
 	struct rs_trace *trace;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * QEMU's arguments that a recording can have, and each that it can't, with the reason. What those
- * that can be do to a guest is tests/replay/machines.test's.
+ * QEMU arguments that a recording accepts, and those that it refuses, with the reason.
+ * tests/replay/machines.test shows the effect of accepted ones on a guest.
  */
 #include "../test.h"
 
@@ -18,7 +18,7 @@ static struct rs_error *read_words(int count, char *words[], struct rs_arguments
 	return rs_arguments_read(count, words, a);
 }
 
-TEST(what_can_be)
+TEST(accepted_arguments)
 {
 	struct rs_arguments a;
 
@@ -59,9 +59,9 @@ static const struct {
 	{ { "-cpu", "max -evil" }, "name of a processor" },
 	{ { "-M", "q35" }, "machine pc" },
 	{ { "-machine", "pc,accel=kvm" }, "machine pc" },
-	{ { "-m", "64,slots=2,maxmem=1G" }, "and no more" },
-	{ { "-m", "1" }, "32 to 3072 MiB" },
-	{ { "-m", "99999999999G" }, "and no more" },
+	{ { "-m", "64,slots=2,maxmem=1G" }, "without other options" },
+	{ { "-m", "1" }, "between 32 and 3072 MiB" },
+	{ { "-m", "99999999999G" }, "without other options" },
 	{ { "-rtc", "base=localtime" }, "would be the host's" },
 	{ { "-rtc", "base=2026-01-31T12:00:00" }, "would be the host's" },
 	{ { "-rtc", "base=2026-01-31T12:00:00,clock=rt" }, "would be the host's" },
@@ -114,8 +114,8 @@ static const struct {
 	{ { "-virtioconsole", "stdio" }, "REC/console" },
 	{ { "-audiodev", "alsa" }, "external input" },
 	{ { "-audio", "alsa" }, "external input" },
-	{ { "-spice", "port=1" }, "a screen" },
-	{ { "-vnc", ":1" }, "a screen" },
+	{ { "-spice", "port=1" }, "a display" },
+	{ { "-vnc", ":1" }, "a display" },
 	{ { "-virtfs", "local" }, "--guest-dir" },
 	{ { "-fsdev", "local" }, "--guest-dir" },
 	{ { "-tpmdev", "passthrough" }, "external input" },
@@ -129,18 +129,18 @@ static const struct {
 	{ { "image" }, "image is not verified" },
 	{ { "-" }, "verified to replay" },
 	{ { "" }, "verified to replay" },
-	{ { "-kernel" }, "-kernel lacks its value" },
-	{ { "-drive" }, "-drive lacks its value" },
+	{ { "-kernel" }, "-kernel needs a value" },
+	{ { "-drive" }, "-drive needs a value" },
 };
 
-TEST(what_can_not_be)
+TEST(refused_arguments)
 {
 	struct rs_arguments a;
 
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		CHECK_ERR(rs_arguments_read(refused[i].words[1] ? 2 : 1, refused[i].words, &a),
 			  RS_USAGE, refused[i].why);
-	/* What was kept before it is given back. */
+	/* The previous values are restored. */
 	CHECK_ERR(read_words(WORDS("-hda", "a.img", "-hda", "b.img"), &a), RS_USAGE, "one disk");
 	CHECK_ERR(read_words(WORDS("-rtc", "base=2026-01-31T12:00:00,clock=vm", "-S"), &a),
 		  RS_USAGE, "channels");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The two channels to QEMU, GDB's and QMP, against another side that says what a test has written
- * down: split anywhere, wrong, endless, or gone. What a real QEMU says is tests/replay's.
+ * The two channels to QEMU, GDB's and QMP, with a scripted peer: split anywhere, wrong, endless, or
+ * closed. tests/replay uses a real QEMU.
  */
 #include "../test.h"
 
@@ -12,21 +12,21 @@
 #include "replay/gdb.h"
 #include "replay/qmp.h"
 
-/* The other side: for each line of a script, waits until `heard` has come, then says `says`. */
+/* The peer: for each line of a script, waits until `heard` has arrived, then sends `says`. */
 struct turn {
-	const char *heard; /* NULL: says at once */
+	const char *heard; /* NULL: sends immediately */
 	const char *says;
 	bool drips; /* a byte at a time */
 };
 
 struct other {
-	int fd, ours; /* its end; the client's, which takes it over */
+	int fd, ours; /* its end; the client's, which takes ownership */
 	const struct turn *turns;
 	size_t n;
 	pthread_t thread;
 };
 
-static void say(int fd, const struct turn *turn)
+static void send_turn(int fd, const struct turn *turn)
 {
 	size_t len = strlen(turn->says), part = turn->drips ? 1 : len;
 
@@ -35,7 +35,7 @@ static void say(int fd, const struct turn *turn)
 			return;
 }
 
-static void *play(void *arg)
+static void *run_script(void *arg)
 {
 	const struct other *o = arg;
 	int fd = o->fd;
@@ -53,12 +53,12 @@ static void *play(void *arg)
 			used += (size_t)n;
 			heard[used] = '\0';
 		}
-		if (o->turns[i].heard) { /* what was heard is not heard again */
+		if (o->turns[i].heard) { /* input that was matched is not matched again */
 			found += strlen(o->turns[i].heard);
 			used -= (size_t)(found - heard);
 			memmove(heard, found, used + 1);
 		}
-		say(fd, &o->turns[i]);
+		send_turn(fd, &o->turns[i]);
 	}
 out:
 	close(fd);
@@ -71,7 +71,7 @@ static void other_begin(struct other *o, const struct turn *turns, size_t n)
 
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends));
 	*o = (struct other){ .fd = ends[0], .ours = ends[1], .turns = turns, .n = n };
-	CHECK(!pthread_create(&o->thread, NULL, play, o));
+	CHECK(!pthread_create(&o->thread, NULL, run_script, o));
 }
 
 static void other_end(struct other *o)
@@ -88,7 +88,7 @@ static void other_end(struct other *o)
 		"$?#3f", "+$T02thread:01;#04"                                                      \
 	}
 
-TEST(gdb_asks_and_is_told)
+TEST(gdb_requests_and_replies)
 {
 	static const struct turn turns[] = {
 		{ NULL, "$T02#b6", false }, /* unasked: the machine ran */
@@ -127,7 +127,7 @@ TEST(gdb_asks_and_is_told)
 	other_end(&o);
 }
 
-TEST(gdb_is_asked_two_things_at_once)
+TEST(gdb_sends_two_requests_in_a_row)
 {
 	static const struct turn turns[] = {
 		HELLO,
@@ -155,18 +155,18 @@ TEST(gdb_is_asked_two_things_at_once)
 		CHECK_STR(said, "");
 		CHECK_OK(rs_gdb_wait(gdb, 10000, &done, &stopped));
 		CHECK(done && stopped.signal == RS_GDB_INTERRUPT);
-		/* A wrong checksum, of an answer that could not be asked for again. */
+		/* A wrong checksum in an answer that cannot be requested again. */
 		CHECK_ERR(rs_gdb_monitor_registers(gdb, "x", said, sizeof(said), raw, sizeof(raw),
 						   &n),
 			  RS_DAMAGED, "wrong checksums");
-		/* It ends while it is asked. */
+		/* It closes during a request. */
 		CHECK_ERR(rs_gdb_registers_raw(gdb, raw, sizeof(raw), &n), RS_ABSENT, "QEMU");
 	}
 	rs_gdb_close(gdb);
 	other_end(&o);
 }
 
-TEST(gdb_says_who_has_stopped)
+TEST(gdb_reports_the_stopped_thread)
 {
 	static const struct turn turns[] = {
 		HELLO,
@@ -201,13 +201,13 @@ TEST(gdb_says_who_has_stopped)
 	other_end(&o);
 }
 
-TEST(gdb_says_it_again)
+TEST(gdb_repeats_a_reply)
 {
 	static const struct turn turns[] = {
 		HELLO,
-		{ "$m0,1#fa", "+$00#61" }, /* a wrong checksum; "-" asks for it anew */
+		{ "$m0,1#fa", "+$00#61" }, /* a wrong checksum; "-" requests it again */
 		{ "-", "$00#60" },
-		{ "$m0,1#fa", "+$0" }, /* and gone in the middle */
+		{ "$m0,1#fa", "+$0" }, /* and closes in the middle */
 	};
 	struct rs_gdb *gdb = NULL;
 	struct other o;
@@ -223,14 +223,14 @@ TEST(gdb_says_it_again)
 	other_end(&o);
 }
 
-TEST(gdb_says_nonsense)
+TEST(gdb_replies_with_nonsense)
 {
 	static const struct turn turns[] = {
 		HELLO,
 		{ "$m0,2#fb", "+$zz#f4" },
 		{ "$m0,2#fb", "+$00#60" }, /* one byte for two */
 		{ "$g#67", "+$#00" },
-		{ "$g#67", "+$00ff#2c" }, /* some other machine's */
+		{ "$g#67", "+$00ff#2c" }, /* of another machine */
 		{ "$c#63", "+$Fopen#f8" },
 	};
 	struct rs_gdb_stopped stopped;
@@ -267,32 +267,34 @@ TEST(registers_by_name)
 
 /* ---- QMP ------------------------------------------------------------------------------------ */
 
-/* Capabilities before the first command, and no earlier. */
+/* Capabilities before the first command, and not earlier. */
 #define GREETING                                                                                   \
 	{ NULL, "{\"QMP\": {\"version\": {}}}\r\n" },                                              \
 	{                                                                                          \
 		"{\"execute\":\"qmp_capabilities\"}\n", "{\"return\": {}}\r\n"                     \
 	}
 
-TEST(qmp_asks_and_is_told)
+TEST(qmp_requests_and_replies)
 {
 	static const struct turn turns[] = {
 		GREETING,
-		{ "\"stop\"", "{\"event\": \"STOP\"}\n{\"return\": {\"icount\": 17}}\n", true },
+		{ "{\"execute\":\"stop\",\"arguments\":{\"a\":\"1\\n\"}}\n",
+		  "{\"event\": \"STOP\"}\n{\"return\": {\"icount\": 17}}\n", true },
 		{ "\"cont\"", "{\"error\": {\"class\": \"GenericError\", \"desc\": \"no\"}}\n" },
 		{ NULL, "{\"event\": \"RESUME\"}\n" },
 		{ "\"cont\"", "{\"return\": {}}\n" },
 	};
+	const struct rs_qmp_argument arguments[] = { { "a", "1\n" }, { NULL, NULL } };
 	json_t *result = NULL;
 	struct rs_qmp *qmp = NULL;
 	struct other o;
 
 	BEGIN(&o, turns);
 	if (CHECK_OK(rs_qmp_adopt(o.ours, &qmp))) {
-		CHECK_OK(rs_qmp_execute(qmp, "stop", json_pack("{s:i}", "a", 1), &result));
+		CHECK_OK(rs_qmp_execute(qmp, "stop", arguments, &result));
 		CHECK_EQ_S64(json_integer_value(json_object_get(result, "icount")), 17);
 		json_decref(result);
-		CHECK_ERR(rs_qmp_execute(qmp, "cont", NULL, NULL), RS_FAILED, "refuses cont: no");
+		CHECK_ERR(rs_qmp_execute(qmp, "cont", NULL, NULL), RS_FAILED, "rejects cont: no");
 		CHECK_OK(rs_qmp_execute(qmp, "cont", NULL, NULL));
 		CHECK_ERR(rs_qmp_execute(qmp, "quit", NULL, NULL), RS_ABSENT, "QEMU");
 	}
@@ -301,7 +303,7 @@ TEST(qmp_asks_and_is_told)
 }
 
 /* Its main loop may sleep then, and not answer. */
-TEST(qmp_of_one_that_shuts_down)
+TEST(qmp_while_shutting_down)
 {
 	static const struct turn turns[] = {
 		GREETING,
@@ -322,7 +324,7 @@ TEST(qmp_of_one_that_shuts_down)
 	other_end(&o);
 }
 
-TEST(qmp_says_nonsense)
+TEST(qmp_replies_with_nonsense)
 {
 	static const struct turn turns[] = {
 		GREETING,
@@ -338,13 +340,13 @@ TEST(qmp_says_nonsense)
 	if (CHECK_OK(rs_qmp_adopt(o.ours, &qmp))) {
 		CHECK_ERR(rs_qmp_execute(qmp, "a", NULL, NULL), RS_DAMAGED, "JSON object");
 		CHECK_ERR(rs_qmp_execute(qmp, "b", NULL, NULL), RS_DAMAGED, "JSON object");
-		CHECK_ERR(rs_qmp_execute(qmp, "c", NULL, &result), RS_FAILED, "refuses c");
+		CHECK_ERR(rs_qmp_execute(qmp, "c", NULL, &result), RS_FAILED, "rejects c");
 	}
 	rs_qmp_close(qmp);
 	other_end(&o);
 }
 
-TEST(qmp_of_another_kind)
+TEST(qmp_with_another_server)
 {
 	static const struct turn turns[] = { { NULL, "{\"hello\": 1}\n" } };
 	struct rs_qmp *qmp = NULL;

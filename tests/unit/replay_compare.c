@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where two logs part, of logs that are made here. What real recordings say is
- * tests/replay/diff.test's. */
+/*
+ * Where two logs diverge, for logs that are made here. tests/replay/diff.test uses real recordings.
+ */
 #include "../test.h"
 
 #include "replay/rr_compare.h"
@@ -66,7 +67,7 @@ static void compare(const struct made *a, const struct made *b, struct rs_rr_com
 	CHECK_OK(rs_rr_compare(bytes, sizes, c));
 }
 
-TEST(the_same_logs_do_not_part)
+TEST(equal_logs_do_not_diverge)
 {
 	struct made a;
 	struct rs_rr_compared c;
@@ -80,7 +81,7 @@ TEST(the_same_logs_do_not_part)
 	CHECK(!c.kinds[HOST_CLOCK].differs && c.ends[0] == RS_RR_END && c.ends[1] == RS_RR_END);
 }
 
-TEST(a_clock_that_says_something_else)
+TEST(a_clock_with_another_value)
 {
 	struct made a, b;
 	struct rs_rr_compared c;
@@ -98,7 +99,7 @@ TEST(a_clock_that_says_something_else)
 	CHECK_STR(text, "1970-01-01 00:00:03.000000000");
 }
 
-TEST(an_interrupt_that_comes_elsewhere)
+TEST(an_interrupt_at_another_place)
 {
 	struct made a, b;
 	struct rs_rr_compared c;
@@ -120,7 +121,7 @@ TEST(an_interrupt_that_comes_elsewhere)
 	CHECK_STR(text, "a\\x0db");
 }
 
-TEST(a_log_that_has_no_more)
+TEST(a_log_that_ends_earlier)
 {
 	struct made a, b;
 	struct rs_rr_compared c;
@@ -135,7 +136,7 @@ TEST(a_log_that_has_no_more)
 	CHECK(!c.kinds[CHARACTERS].first[1].is);
 }
 
-TEST(what_is_no_log)
+TEST(invalid_logs)
 {
 	struct made a, b;
 	struct rs_rr_compared c;
@@ -147,7 +148,7 @@ TEST(what_is_no_log)
 	b.bytes[RS_RR_HEADER] = 200;
 	sizes[0] = a.n;
 	sizes[1] = b.n;
-	CHECK_ERR(rs_rr_compare(bytes, sizes, &c), RS_DAMAGED, "at 0xc is no event");
+	CHECK_ERR(rs_rr_compare(bytes, sizes, &c), RS_DAMAGED, "unknown event at 0xc");
 	sizes[1] = 5;
-	CHECK_ERR(rs_rr_compare(bytes, sizes, &c), RS_DAMAGED, "nothing in it");
+	CHECK_ERR(rs_rr_compare(bytes, sizes, &c), RS_DAMAGED, "is empty");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The fast path's two sides: the library as it is carried, in a program that is no QEMU; and what
- * is said to it, by another side that this test plays. In QEMU it is tests/replay's.
+ * The fast path's two sides: the shipped library in a program that is not QEMU; and Ringside's side
+ * with a peer that this test plays. tests/replay uses it in QEMU.
  */
 #include "../test.h"
 
@@ -16,7 +16,7 @@
 
 #define VERSION "7.2.22 (Debian)"
 
-/* It, or a reason that this build has none. */
+/* Returns its path, or NULL with the reason why this build has none. */
 static struct rs_fast *made(const char *version)
 {
 	struct rs_fast *fast = NULL;
@@ -36,7 +36,7 @@ static bool has_library(void)
 #endif
 }
 
-TEST(another_qemu_has_no_fast_path)
+TEST(another_program_has_no_fast_path)
 {
 	struct rs_fast *fast = made("8.1.0");
 	struct rs_fast_stop stop;
@@ -54,8 +54,8 @@ TEST(another_qemu_has_no_fast_path)
 	rs_fast_destroy(NULL);
 }
 
-/* A program that exports nothing of QEMU's: which symbol, and the program is as it was. */
-TEST(what_is_missing_is_said_by_name)
+/* A program without QEMU's symbols: the missing symbol is named, and the program is unchanged. */
+TEST(a_missing_symbol_is_named)
 {
 	char *words[8] = { NULL };
 	struct rs_fast *fast = made(VERSION);
@@ -92,11 +92,11 @@ TEST(what_is_missing_is_said_by_name)
 	rs_fast_destroy(fast);
 }
 
-/* Its ends, ours to play the inside by. */
+/* Its descriptors, with which the test plays the other side. */
 static struct rs_fast *played(int ends[2])
 {
 	struct rs_fast *fast = made(VERSION);
-	struct rs_inside_said hello = { .what = RS_INSIDE_HELLO };
+	struct rs_inside_report hello = { .what = RS_INSIDE_HELLO };
 	const int *fds;
 	uint32_t n;
 
@@ -111,9 +111,9 @@ static struct rs_fast *played(int ends[2])
 	return fast;
 }
 
-static void inside_says(int fd, uint32_t what, uint64_t icount, const char *raw)
+static void inside_sends(int fd, uint32_t what, uint64_t icount, const char *raw)
 {
-	struct rs_inside_said said = { .what = what, .icount = icount };
+	struct rs_inside_report said = { .what = what, .icount = icount };
 
 	said.bytes = (uint32_t)strlen(raw);
 	memcpy(said.raw, raw, said.bytes);
@@ -139,28 +139,28 @@ TEST(stops_and_answers)
 		return;
 	fast = played(ends);
 	REQUIRE(fast);
-	inside_says(ends[0], RS_INSIDE_DONE, 7, "rax");
+	inside_sends(ends[0], RS_INSIDE_DONE, 7, "rax");
 	CHECK(rs_fast_arm(fast, 1009, &stop));
 	inside_hears(ends[0], RS_INSIDE_ARM, 1009);
 	CHECK_EQ_U64(stop.icount, 7);
 	CHECK(stop.bytes == 3 && !memcmp(stop.raw, "rax", 3));
 	CHECK(rs_fast_fd(fast) >= 0);
-	inside_says(ends[1], RS_INSIDE_STANDS, 1009, "rbx");
+	inside_sends(ends[1], RS_INSIDE_STANDS, 1009, "rbx");
 	CHECK(rs_fast_stopped(fast, &stop));
 	CHECK_EQ_U64(stop.icount, 1009);
 	CHECK(!rs_fast_continue(fast, 2003));
 	inside_hears(ends[1], RS_INSIDE_ARM, 2003);
-	inside_says(ends[1], RS_INSIDE_STANDS, 2003, "rbx");
+	inside_sends(ends[1], RS_INSIDE_STANDS, 2003, "rbx");
 	CHECK(rs_fast_stopped(fast, &stop));
 	CHECK(!rs_fast_hold(fast));
 	inside_hears(ends[1], RS_INSIDE_HOLD, 0);
-	inside_says(ends[0], RS_INSIDE_DONE, 2003, "");
+	inside_sends(ends[0], RS_INSIDE_DONE, 2003, "");
 	rs_fast_disarm(fast);
 	inside_hears(ends[0], RS_INSIDE_FREE, 0);
 	CHECK(rs_fast_fd(fast) < 0);
-	rs_fast_disarm(fast); /* nothing is armed */
-	/* Where it is to stop is behind it. */
-	inside_says(ends[0], RS_INSIDE_DONE, 2003, "");
+	rs_fast_disarm(fast); /* no stop is armed */
+	/* The position of the stop has already passed. */
+	inside_sends(ends[0], RS_INSIDE_DONE, 2003, "");
 	CHECK(!rs_fast_arm(fast, 2003, &stop));
 	CHECK(!rs_fast_why(fast) && rs_fast_fd(fast) < 0);
 	close(ends[0]);
@@ -168,9 +168,9 @@ TEST(stops_and_answers)
 	rs_fast_destroy(fast);
 }
 
-TEST(what_goes_wrong_ends_it)
+TEST(errors_end_the_fast_path)
 {
-	struct rs_inside_said more = { .what = RS_INSIDE_STANDS, .bytes = RS_INSIDE_RAW_MAX + 1 };
+	struct rs_inside_report more = { .what = RS_INSIDE_STANDS, .bytes = RS_INSIDE_RAW_MAX + 1 };
 	struct rs_fast_stop stop = { 0 };
 	struct rs_fast *fast;
 	int ends[2];
@@ -179,7 +179,7 @@ TEST(what_goes_wrong_ends_it)
 		return;
 	fast = played(ends); /* refused */
 	REQUIRE(fast);
-	inside_says(ends[0], RS_INSIDE_REFUSED, 0, "replay_mode");
+	inside_sends(ends[0], RS_INSIDE_REFUSED, 0, "replay_mode");
 	CHECK(!rs_fast_arm(fast, 1009, &stop));
 	CHECK(rs_fast_why(fast) && strstr(rs_fast_why(fast), "replay_mode"));
 	close(ends[0]);
@@ -188,7 +188,7 @@ TEST(what_goes_wrong_ends_it)
 
 	fast = played(ends); /* more registers than there is room for */
 	REQUIRE(fast);
-	inside_says(ends[0], RS_INSIDE_DONE, 7, "rax");
+	inside_sends(ends[0], RS_INSIDE_DONE, 7, "rax");
 	CHECK(rs_fast_arm(fast, 1009, &stop));
 	CHECK(send(ends[1], &more, sizeof(more), 0) == sizeof(more));
 	CHECK(!rs_fast_stopped(fast, &stop));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The libraries that programs need, as ldd lists them, for programs of this system; and caches that
- * are damaged.
+ * The libraries that programs need, compared with ldd's lists, for programs of this system; and
+ * damaged caches.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -35,7 +35,9 @@ static bool has(const struct rs_libraries *found, const char *path)
 	return false;
 }
 
-/* Compares with ldd's lines "NAME => PATH (0x...)" and "PATH (0x...)". Returns how many paths. */
+/*
+ * Compares with ldd's lines "NAME => PATH (0x...)" and "PATH (0x...)". Returns the number of paths.
+ */
 static size_t compare(const char *program, const struct rs_libraries *found)
 {
 	char command[PATH_MAX + 64], line[PATH_MAX];
@@ -61,7 +63,7 @@ static size_t compare(const char *program, const struct rs_libraries *found)
 	return n;
 }
 
-TEST(what_ldd_lists_is_found)
+TEST(libraries_equal_ldd_s)
 {
 	uint32_t compared = 0;
 
@@ -85,7 +87,7 @@ TEST(what_ldd_lists_is_found)
 	CHECK(compared >= 3);
 }
 
-TEST(what_is_no_program_is_refused)
+TEST(a_file_that_is_not_a_program_is_refused)
 {
 	static const char *const paths[] = { "/etc/passwd", "/dev/zero", "/", "/no/such/file" };
 
@@ -131,8 +133,8 @@ TEST(a_cache_names_libraries_of_this_architecture)
 	CHECK(!rs_libraries_cached(cache, 0, "libx.so"));
 }
 
-/* In memory that ends where the cache does: a sanitizer sees what is read behind it. */
-TEST(a_cache_that_is_cut_or_changed_names_nothing_outside_it)
+/* In memory that ends with the cache, so that a sanitizer detects a read after it. */
+TEST(a_damaged_cache_names_nothing_outside_it)
 {
 	uint8_t whole[256];
 	const size_t bytes = make_cache(whole);

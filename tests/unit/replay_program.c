@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether a program is what is in memory: this one, in its own, with bytes that are changed and
- * pages that are not there. And where files are put that are made here. What guests have is
- * tests/replay/placed.test's.
+ * Whether memory has a program: this program, in its own memory, with changed bytes and missing
+ * pages. And where files made here are loaded. tests/replay/placed.test uses guests.
  */
 #include "../test.h"
 
@@ -19,12 +18,12 @@
 
 #ifdef __x86_64__
 
-/* Our own memory, but for: */
+/* Our own memory, except for: */
 struct seen {
 	int memory;
-	uint64_t missing;  /* a page that is not there, */
-	uint64_t changed;  /* and a byte that is another */
-	bool nothing_else; /* no page is there but that of the code */
+	uint64_t missing;  /* a page that is missing, */
+	uint64_t changed;  /* and a byte that is changed */
+	bool nothing_else; /* only the code's page is there */
 	uint64_t code;
 };
 
@@ -63,7 +62,7 @@ static const struct rs_program_segment *of(const struct rs_program *p, uint64_t 
 	return NULL;
 }
 
-/* An address of what it can't write, two pages from the code and the build-id. */
+/* Returns an address in read-only memory, two pages from the code and the build-id. */
 static uint64_t far_away(const struct rs_program *p, uint64_t pc)
 {
 	for (uint32_t i = 0; i < p->n_segments; i++) {
@@ -80,7 +79,7 @@ static uint64_t far_away(const struct rs_program *p, uint64_t pc)
 	return 0;
 }
 
-TEST(ours_is_there)
+TEST(own_program_is_found)
 {
 	const uint64_t pc = (uint64_t)(uintptr_t)code;
 	struct seen seen = { .memory = open("/proc/self/mem", O_RDONLY), .code = pc };
@@ -93,17 +92,20 @@ TEST(ours_is_there)
 	CHECK(p.moves == (base != 0));
 	CHECK(p.entry && of(&p, p.entry));
 	CHECK(rs_program_is_at(&p, base, pc, read_ours, &seen));
-	/* Elsewhere it is not, nor where it has no code. */
+	/* At another base it is not found, and neither is a base without code. */
 	CHECK(!rs_program_is_at(&p, base - PAGE, pc, read_ours, &seen));
 	CHECK(!rs_program_is_at(&p, base, base + (UINT64_C(1) << 40), read_ours, &seen));
 	/* Other code. */
 	seen.changed = pc;
 	CHECK(!rs_program_is_at(&p, base, pc, read_ours, &seen));
 
-	if (p.build_id_bytes) { /* its build-id says all */
+	if (p.build_id_bytes) { /* its build-id is decisive */
 		seen.changed = base + p.build_id + p.build_id_bytes - 1;
 		CHECK(!rs_program_is_at(&p, base, pc, read_ours, &seen));
-		/* Without it, or its page, the rest does: the changed byte is on that page. */
+		/*
+		 * Without it, or its page, the other bytes are compared: the changed byte is on
+		 * that page.
+		 */
 		seen.missing = seen.changed;
 		CHECK(rs_program_is_at(&p, base, pc, read_ours, &seen));
 	}
@@ -113,7 +115,7 @@ TEST(ours_is_there)
 	seen.changed = base + away;
 	p.build_id_bytes = 0;
 	CHECK(!rs_program_is_at(&p, base, pc, read_ours, &seen));
-	/* What is not in memory is no witness. */
+	/* Missing pages are ignored. */
 	seen.missing = seen.changed;
 	CHECK(rs_program_is_at(&p, base, pc, read_ours, &seen));
 	seen = (struct seen){ .memory = seen.memory, .nothing_else = true, .code = pc };
@@ -128,8 +130,10 @@ TEST(ours_is_there)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* A file of one part that is loaded; that says it is a program; with an interpreter, if so many
- * headers count. */
+/*
+ * A file with one loaded part, which is marked as a program; with an interpreter, if there are
+ * enough headers.
+ */
 struct made {
 	Elf64_Ehdr head;
 	Elf64_Phdr parts[3];
@@ -163,7 +167,7 @@ static struct made made(uint16_t type)
 	return m;
 }
 
-/* Read, with this behind its name. */
+/* Reads a file with this suffix. */
 static struct rs_error *read_made(const struct made *m, const char *behind, struct rs_program *p)
 {
 	char path[64] = "/tmp/ringside-program-XXXXXX", with[96];
@@ -189,7 +193,7 @@ TEST(places)
 	CHECK_EQ_U64(p.bases[0], UINT64_C(0x7ffff7fff000) - 3 * PAGE);
 	CHECK_EQ_U64(p.bases[1], UINT64_C(0x155555556000) - 3 * PAGE);
 	rs_program_deinit(&p);
-	/* Aligned to more, newer kernels do so and older ones do not. */
+	/* With a larger alignment, newer and older kernels differ. */
 	m.parts[0].p_align = 0x200000;
 	REQUIRE_OK(read_made(&m, "", &p));
 	CHECK_EQ_U64(p.n_bases, 4);
@@ -211,14 +215,16 @@ TEST(places)
 	CHECK_EQ_U64(p.bases[0], UINT64_C(0x7f0000001000));
 	CHECK(p.given && p.n_bases == 1 && p.entry == 0x100);
 	rs_program_deinit(&p);
-	/* A library is not begun, and needs a base. */
+	/* A library is not started, and may be anywhere, even if it can be executed. */
 	m = made(ET_DYN);
 	m.dynamic[0].d_un.d_val = 0;
 	REQUIRE_OK(read_made(&m, "@0x7f0000001000", &p));
 	CHECK(p.given && !p.entry);
 	rs_program_deinit(&p);
-	CHECK_ERR(read_made(&m, "", &p), RS_USAGE, "is a library");
-	/* What does not move is where it says; of a kernel nothing is read. */
+	REQUIRE_OK(read_made(&m, "", &p));
+	CHECK(p.moves && !p.n_bases && !p.entry);
+	rs_program_deinit(&p);
+	/* A fixed program is at its address; for a kernel no file is read. */
 	m = made(ET_EXEC);
 	REQUIRE_OK(read_made(&m, "", &p));
 	CHECK(!p.moves && p.n_bases == 1 && !p.bases[0] && p.n_segments == 1);
@@ -229,16 +235,16 @@ TEST(places)
 	rs_program_deinit(&p);
 }
 
-TEST(of_no_use)
+TEST(unusable_files)
 {
 	struct made m = made(ET_EXEC);
 	struct rs_program p;
 
 	CHECK_ERR(read_made(&m, "@0x1000", &p), RS_USAGE, "is not position independent");
 	m = made(ET_DYN);
-	CHECK_ERR(read_made(&m, "@0x1001", &p), RS_USAGE, "where a page begins");
-	CHECK_ERR(read_made(&m, "@0x10g0", &p), RS_USAGE, "has an address");
-	CHECK_ERR(read_made(&m, "@0xffffffffffff0000", &p), RS_USAGE, "has an address");
+	CHECK_ERR(read_made(&m, "@0x1001", &p), RS_USAGE, "page-aligned");
+	CHECK_ERR(read_made(&m, "@0x10g0", &p), RS_USAGE, "needs a valid address");
+	CHECK_ERR(read_made(&m, "@0xffffffffffff0000", &p), RS_USAGE, "needs a valid address");
 	m.parts[0].p_filesz = m.parts[0].p_memsz;
 	CHECK_ERR(read_made(&m, "", &p), RS_DAMAGED, "is not in the file");
 	m.parts[0].p_filesz = m.parts[0].p_memsz + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Guest RAM that another process maps too: that process cannot truncate it. */
+/* Guest RAM that another process maps, too: that process cannot truncate it. */
 #include "../test.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define BYTES (UINT64_C(1) << 20)
 
-TEST(ram_that_is_not_truncated)
+TEST(ram_cannot_be_truncated)
 {
 	uint8_t *ram = NULL, byte = 17;
 	int fd = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What several tests of the ring need: a ring with guards around it, and both its ends. */
+/* Shared by tests of the ring: a ring with guards around it, and both its ends. */
 #ifndef RS_TESTS_UNIT_RING_KIT_H
 #define RS_TESTS_UNIT_RING_KIT_H
 
@@ -54,7 +54,7 @@ static inline bool kit_guards_hold(void)
 	return true;
 }
 
-/* Puts both ends of an empty ring at this byte offset. */
+/* Sets both ends of an empty ring to this byte offset. */
 static inline bool kit_move_to(uint32_t offset)
 {
 	kit.ring.header.head = kit.ring.header.tail = offset;
@@ -91,7 +91,7 @@ static inline bool kit_is_record(const struct rs_slot *slot, uint64_t id, uint32
 	return true;
 }
 
-/* What can be read now, as slots; releases nothing. */
+/* Returns the readable slots; releases nothing. */
 static inline const struct rs_slot *kit_peek(uint32_t *slots)
 {
 	const uint8_t *run = kit.ring.bytes;

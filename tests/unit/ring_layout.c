@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ring and its slots, byte for byte, against ACRN's: the header is acrn_common.h's struct
- * shared_buf, the slot hypervisor/debug/trace.c's struct trace_entry. The bytes here are written
- * out by hand from those layouts; and a reader and a writer that do what ACRN's sbuf_get() and
- * sbuf_put() do work the other end of our rings.
+ * The ring and its slots, byte by byte, compared with ACRN's: the header is acrn_common.h's struct
+ * shared_buf, the slot hypervisor/debug/trace.c's struct trace_entry. The bytes here are written by
+ * hand from those layouts. A reader and a writer that work like ACRN's sbuf_get() and sbuf_put()
+ * operate the other end of our rings.
  */
 #include "../test.h"
 
@@ -29,7 +29,7 @@ static void set32(uint32_t offset, uint32_t value)
 	memcpy(ring.bytes + offset, &value, 4);
 }
 
-/* As ACRN's reader: no ring of ours, only offsets. */
+/* Works like ACRN's reader: uses only offsets, not our ring. */
 static bool acrn_get(void *to)
 {
 	uint32_t ele_size = get32(12), head = get32(16), tail = get32(20), size = get32(36);
@@ -42,7 +42,7 @@ static bool acrn_get(void *to)
 	return true;
 }
 
-/* As ACRN's writer. */
+/* Works like ACRN's writer. */
 static bool acrn_put(const void *from)
 {
 	uint32_t ele_size = get32(12), head = get32(16), tail = get32(20), size = get32(36);
@@ -124,7 +124,7 @@ TEST(our_records_head)
 
 TEST(slot_counts)
 {
-	/* Ours are 0x81 to 0xc0; ACRN's 2, 4, 8 and 16, one slot each; all else is no record. */
+	/* Ours are 0x81 to 0xc0; ACRN's 2, 4, 8 and 16, one slot each; all others are invalid. */
 	for (uint32_t n_data = 0; n_data < 256; n_data++) {
 		bool acrns = n_data == 2 || n_data == 4 || n_data == 8 || n_data == 16;
 		uint32_t expected = n_data > 0x80 && n_data <= 0xc0 ? n_data - 0x80 : acrns;
@@ -162,7 +162,7 @@ TEST(a_loss_record)
 	CHECK_MEM(at, expected, sizeof(expected));
 }
 
-TEST(acrn_reads_what_we_put)
+TEST(acrn_reads_our_records)
 {
 	struct rs_sbuf_producer p = { 0 };
 	uint8_t in[32], out[32];
@@ -183,7 +183,7 @@ TEST(acrn_reads_what_we_put)
 	}
 }
 
-TEST(we_read_what_acrn_puts)
+TEST(we_read_acrn_s_records)
 {
 	struct rs_sbuf_consumer c;
 	uint8_t in[32];

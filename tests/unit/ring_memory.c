@@ -70,7 +70,7 @@ TEST(anonymous_memory)
 	CHECK_ERR(rs_ring_map_anonymous(0, &memory), RS_FAILED, "0 bytes");
 }
 
-TEST(a_file_that_is_made)
+TEST(a_new_file)
 {
 	struct rs_ring_memory memory, again;
 	struct stat st;
@@ -86,17 +86,19 @@ TEST(a_file_that_is_made)
 	CHECK_ERR(rs_ring_map_create("/nowhere/at/all", BYTES, &again), RS_FAILED, "cannot create");
 }
 
-/* More than any disk holds: an error, and nothing left behind. */
+/* More than any disk holds: an error, and no file is left. */
 TEST(a_disk_without_room)
 {
 	struct rs_ring_memory memory;
 
-	CHECK_ERR(rs_ring_map_create(path, SIZE_MAX / 4, &memory), RS_FAILED, "cannot make it");
+	CHECK_ERR(rs_ring_map_create(path, SIZE_MAX / 4, &memory), RS_FAILED, "cannot allocate");
 	CHECK(access(path, F_OK) < 0);
 }
 
-/* "shm:NAME" is a file in a directory that only this user can enter. The directory stays if it was
- * there, or if something else is in it. */
+/*
+ * "shm:NAME" is a file in a directory that only this user can enter. The directory stays if it
+ * existed, or has other files.
+ */
 TEST(a_name_in_the_shared_directory)
 {
 	struct rs_ring_memory memory, again;
@@ -114,10 +116,12 @@ TEST(a_name_in_the_shared_directory)
 	CHECK(access(file, F_OK) < 0);
 	rmdir(in);
 	CHECK_ERR(rs_ring_map_existing(name, 0, &again), RS_FAILED, "No such file");
-	CHECK_ERR(rs_ring_map_create("shm:", BYTES, &again), RS_USAGE, "must be a file's, in /");
-	CHECK_ERR(rs_ring_map_create("shm:..", BYTES, &again), RS_USAGE, "must be a file's, in /");
+	CHECK_ERR(rs_ring_map_create("shm:", BYTES, &again), RS_USAGE,
+		  "expected the name of a file in /");
+	CHECK_ERR(rs_ring_map_create("shm:..", BYTES, &again), RS_USAGE,
+		  "expected the name of a file in /");
 	CHECK_ERR(rs_ring_map_create("shm:../tmp/x", BYTES, &again), RS_USAGE,
-		  "must be a file's, in /");
+		  "expected the name of a file in /");
 }
 
 static void make_file(off_t bytes)
@@ -147,7 +151,7 @@ TEST(a_file_that_others_can_write)
 	CHECK_ERR(rs_ring_map_create(other, BYTES, &memory), RS_FAILED, "File exists");
 	unlink(other);
 	CHECK(link(path, other) == 0);
-	CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_FAILED, "has other names too");
+	CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_FAILED, "has other names");
 	unlink(other);
 	if (!geteuid()) {
 		CHECK(chown(path, 65534, 65534) == 0);
@@ -156,11 +160,11 @@ TEST(a_file_that_others_can_write)
 	}
 	unlink(path);
 	CHECK(mkfifo(path, 0600) == 0);
-	CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_USAGE, "it is no file");
+	CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_USAGE, "not a regular file");
 	unlink(path);
 }
 
-/* A sparse file is refused before it is mapped, let alone scanned. */
+/* A sparse file is refused before it is mapped or scanned. */
 TEST(a_file_that_is_too_long)
 {
 	struct rs_ring_memory memory;
@@ -176,7 +180,7 @@ TEST(a_file_that_exists)
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 
 	REQUIRE(fd >= 0);
-	CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_USAGE, "holds 0 bytes");
+	CHECK_ERR(rs_ring_map_existing(path, 0, &memory), RS_USAGE, "has 0 bytes");
 	REQUIRE(ftruncate(fd, BYTES) == 0);
 	CHECK_ERR(rs_ring_map_existing(path, BYTES + 1, &memory), RS_USAGE, "are needed");
 	REQUIRE_OK(rs_ring_map_existing(path, 0, &memory));
@@ -187,7 +191,7 @@ TEST(a_file_that_exists)
 	CHECK(access(path, F_OK) == 0);
 	close(fd);
 	unlink(path);
-	CHECK_ERR(rs_ring_map_existing("/dev/zero", 0, &memory), RS_USAGE, "how many bytes");
+	CHECK_ERR(rs_ring_map_existing("/dev/zero", 0, &memory), RS_USAGE, "the number of bytes");
 	CHECK_ERR(rs_ring_map_existing(folder, 0, &memory), RS_FAILED, "cannot open");
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Overwrite mode: its bytes, what it keeps, what a reader that lags gets, both forms; random
- * against a plain array of all that was ever put; hostile headers; a writer and a reader at once.
+ * Overwrite mode: its bytes, the elements that it keeps, a slow reader's view, both forms; random
+ * operations compared with a plain array of all elements that were put; hostile headers; a
+ * concurrent writer and reader.
  */
 #include "event_kit.h"
 
@@ -77,12 +78,12 @@ TEST(bytes_are_acrns)
 	CHECK_EQ_U64(words[5], 128);
 	make(8, 16, RS_SBUF_POSITIONED);
 	CHECK_EQ_U64(mem.ring.bytes[24], 2);
-	CHECK_EQ_U64(mem.ring.bytes[28], 1); /* reserved, to ACRN's hypervisor */
+	CHECK_EQ_U64(mem.ring.bytes[28], 1); /* reserved for ACRN's hypervisor */
 	CHECK_EQ_U64(rs_overwrite_create(&mem.ring, 100, 16, 0), RS_SBUF_TOO_SMALL);
 	CHECK_EQ_U64(rs_overwrite_create(&mem.ring, bytes, 12, 0), RS_SBUF_BAD_GEOMETRY);
 }
 
-TEST(a_ring_at_rest_reads_as_acrns_does)
+TEST(a_ring_at_rest_is_read_as_acrn_does)
 {
 	struct rs_overwriter w;
 	size_t bytes = make(8, 16, RS_SBUF_POSITIONED | RS_SBUF_COUNT_OVERRUNS);
@@ -108,7 +109,7 @@ TEST(a_ring_at_rest_reads_as_acrns_does)
 	CHECK_EQ_U64(mem.ring.header.position, 29 * 16);
 }
 
-TEST(whole_laps_are_noticed)
+TEST(complete_laps_are_detected)
 {
 	struct rs_overwriter w;
 	struct rs_overwrite_reader r;
@@ -121,7 +122,7 @@ TEST(whole_laps_are_noticed)
 	for (uint32_t laps = 1; laps < 5; laps++) {
 		for (uint32_t i = 0; i < 8 * laps; i++)
 			rs_overwriter_put(&w, element(next++));
-		/* head and tail stand where they stood, and yet */
+		/* head and tail are where they were, and yet */
 		CHECK_EQ_U64(rs_overwrite_read(&r, out, ELEMENTS_MAX, &got, &lost), RS_SBUF_OK);
 		CHECK_EQ_U64(got, 7);
 		CHECK_EQ_U64(lost, 8 * laps - 7);
@@ -129,10 +130,10 @@ TEST(whole_laps_are_noticed)
 			CHECK(is_element(out + (size_t)i * 2, next - 7 + i, 16));
 		CHECK_EQ_U64(mem.ring.header.read, next * 16);
 	}
-	CHECK_EQ_U64(mem.ring.header.overrun_cnt, 0); /* was not asked to count */
+	CHECK_EQ_U64(mem.ring.header.overrun_cnt, 0); /* counting was not requested */
 }
 
-TEST(last_is_marked_once_and_read_from_its_oldest)
+TEST(last_is_marked_once_and_read_from_its_oldest_element)
 {
 	struct rs_sbuf_consumer c;
 
@@ -168,14 +169,14 @@ TEST(last_is_marked_once_and_read_from_its_oldest)
 		for (uint32_t i = 0; i < 7; i++)
 			CHECK(is_element(out + (size_t)i * 2, 13 + i, 16));
 	}
-	/* one of the other mode can be of the last boot as well */
+	/* a ring in the other mode can also be from the last boot */
 	CHECK_EQ_U64(rs_sbuf_create(&mem.ring, sizeof(mem.ring), 32), RS_SBUF_OK);
 	CHECK_EQ_U64(rs_sbuf_mark_last(&mem.ring, sizeof(mem.ring)), RS_SBUF_OK);
 	CHECK_EQ_U64(rs_sbuf_attach(&c, &mem.ring, sizeof(mem.ring)), RS_SBUF_NO_MAGIC);
 }
 
-/* ACRN's log rings have flags 0; a restarted hypervisor changes the magic and the head alone. */
-TEST(a_last_ring_of_the_other_mode_is_read_from_head_to_tail)
+/* ACRN's log rings have flags 0; a restarted hypervisor changes only the magic and the head. */
+TEST(a_last_ring_in_the_other_mode_is_read_from_head_to_tail)
 {
 	size_t bytes = sizeof(struct rs_sbuf) + 8u * 16;
 	struct rs_overwrite_reader r;
@@ -198,7 +199,7 @@ TEST(a_last_ring_of_the_other_mode_is_read_from_head_to_tail)
 		CHECK_EQ_U64(out[(size_t)i * 2], (6 + i) % 8);
 }
 
-TEST(a_new_writer_goes_on)
+TEST(a_new_writer_continues)
 {
 	struct rs_overwriter w;
 	struct rs_overwrite_reader r;
@@ -210,7 +211,7 @@ TEST(a_new_writer_goes_on)
 		REQUIRE_EQ_U64(rs_overwriter_init(&w, &mem.ring, bytes), RS_SBUF_OK);
 		rs_overwriter_put(&w, element(n));
 	}
-	for (uint32_t i = 0; i < 3; i++) { /* and a new reader, where the last one ended */
+	for (uint32_t i = 0; i < 3; i++) { /* and a new reader, from where the last one ended */
 		REQUIRE_EQ_U64(rs_overwrite_attach(&r, &mem.ring, bytes, RS_SBUF_MAGIC),
 			       RS_SBUF_OK);
 		CHECK_EQ_U64(rs_overwrite_read(&r, out, 2, &got, &lost), RS_SBUF_OK);
@@ -258,7 +259,7 @@ TEST(hostile_headers_are_refused)
 	}
 }
 
-TEST(hostile_positions_end_the_reading)
+TEST(hostile_positions_end_the_read)
 {
 	static const uint64_t positions[] = { 0, 16, 33, UINT64_C(1) << 62, UINT64_MAX - 15 };
 
@@ -278,18 +279,20 @@ TEST(hostile_positions_end_the_reading)
 		mem.ring.header.position = positions[i];
 		CHECK_EQ_U64(rs_overwrite_read(&r, out, 8, &got, &lost), RS_SBUF_BAD_POSITION);
 		CHECK_EQ_U64(got, 0);
-		/* A position that is far, but possible, is a loss. */
+		/* A distant, but possible position is a loss. */
 		mem.ring.header.position = UINT64_C(1) << 61;
 		CHECK_EQ_U64(rs_overwrite_read(&r, out, 8, &got, &lost), RS_SBUF_OK);
 		CHECK_EQ_U64(got, 7);
 		CHECK_EQ_U64(lost, ((UINT64_C(1) << 61) - 32) / 16 - 7);
-		rs_overwriter_put(&w, element(2)); /* the writer goes by its own */
+		rs_overwriter_put(&w, element(2)); /* the writer uses its own position */
 		CHECK_EQ_U64(mem.ring.header.position, 48);
 	}
 }
 
-/* ---- random, against all that was ever put
- * ------------------------------------------------------- */
+/*
+ * ---- random operations, compared with all elements put
+ * -------------------------------------------------------
+ */
 
 TEST(random_puts_and_reads)
 {
@@ -326,7 +329,7 @@ TEST(random_puts_and_reads)
 			expect += got;
 		}
 		CHECK_EQ_U64(r.lost, all_lost);
-		CHECK_EQ_U64(mem.ring.header.overrun_cnt, all_lost); /* nobody read meanwhile */
+		CHECK_EQ_U64(mem.ring.header.overrun_cnt, all_lost); /* no read meanwhile */
 		CHECK(mem.before == UINT64_C(0xa5a5a5a5a5a5a5a5) && mem.after == mem.before);
 	}
 }
@@ -358,7 +361,7 @@ static void *write_all(void *arg)
 	return NULL;
 }
 
-TEST(a_reader_beside_the_writer_sees_no_torn_element)
+TEST(a_concurrent_reader_sees_no_torn_element)
 {
 	struct threads t = { 0 };
 	struct rs_overwrite_reader r;
@@ -386,7 +389,7 @@ TEST(a_reader_beside_the_writer_sees_no_torn_element)
 	printf("# %" PRIu64 " read, %" PRIu64 " lost\n", kept, r.lost);
 }
 
-TEST(the_locked_form_among_threads)
+TEST(the_locked_form_with_several_threads)
 {
 	struct threads t = { .locked = true };
 	size_t bytes = make(17, 40, RS_SBUF_COUNT_OVERRUNS);
@@ -413,7 +416,7 @@ TEST(the_locked_form_among_threads)
 /* ---- the port
  * ------------------------------------------------------------------------------------ */
 
-TEST(a_drain_tells_what_was_overwritten)
+TEST(a_drain_reports_overwritten_elements)
 {
 	static struct rs_overwrite_port port;
 	static uint8_t to[RS_DRAIN_ROOM_MIN * 2] __attribute__((aligned(8)));

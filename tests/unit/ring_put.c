@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ring's rules, one by one: making, attaching, putting, being full, wrapping. */
+/* The ring's rules, one by one: creating, attaching, putting, full rings, wrapping. */
 #include "ring_kit.h"
 
 #define ID 0x2bad5eed
 
-/* ---- making and attaching ------------------------------------------------------------------ */
+/* ---- creating and attaching ---------------------------------------------------------------- */
 
-TEST(create_refuses_what_makes_no_ring)
+TEST(create_refuses_invalid_arguments)
 {
 	static union {
 		struct rs_sbuf header;
@@ -20,7 +20,7 @@ TEST(create_refuses_what_makes_no_ring)
 	CHECK_EQ_U64(rs_sbuf_create(&memory, 64 + 5 * 32 + 31, 32), RS_SBUF_TOO_SMALL);
 	CHECK_EQ_U64(memory.header.magic, 0);
 	CHECK_EQ_U64(rs_sbuf_create(&memory, 64 + 6 * 32, 32), RS_SBUF_OK);
-	/* What is over does not count. */
+	/* A remainder is ignored. */
 	CHECK_EQ_U64(rs_sbuf_create(&memory, 64 + 7 * 32 + 31, 32), RS_SBUF_OK);
 	CHECK_EQ_U64(memory.header.ele_num, 7);
 	CHECK_EQ_U64(memory.header.size, 7 * 32);
@@ -62,7 +62,7 @@ static const struct bad_header {
 	FIELD(tail, 16, RS_SBUF_BAD_POSITION),
 	FIELD(tail, UINT32_MAX - 31, RS_SBUF_BAD_POSITION),
 	FIELD(flags, RS_SBUF_OVERWRITE, RS_SBUF_OTHER_MODE),
-	/* Not wrong: what we do not know or use is let be. */
+	/* Valid: unknown and unused fields are ignored. */
 	FIELD(flags, RS_SBUF_COUNT_OVERRUNS, RS_SBUF_OK),
 	FIELD(flags, UINT64_C(1) << 40, RS_SBUF_OK),
 	FIELD(overrun_cnt, UINT32_MAX, RS_SBUF_OK),
@@ -82,14 +82,14 @@ TEST(attach_checks_each_field)
 		memcpy(kit.ring.bytes + bad->offset, &bad->value, bad->bytes);
 		if (rs_sbuf_attach(&c, &kit.ring, kit.bytes) != bad->answer ||
 		    rs_sbuf_producer_init(&p, &kit.ring, kit.bytes) != bad->answer)
-			test_fail(TEST_HERE, "%s is not answered with \"%s\"", bad->what,
+			test_fail(TEST_HERE, "%s is not refused with \"%s\"", bad->what,
 				  rs_sbuf_status_text(bad->answer));
 		if (bad->answer != RS_SBUF_OK)
 			CHECK(!c.ring && !p.ring);
 	}
 }
 
-TEST(attach_believes_no_more_than_the_memory_holds)
+TEST(attach_checks_the_size_of_the_memory)
 {
 	struct rs_sbuf_consumer c;
 
@@ -98,14 +98,14 @@ TEST(attach_believes_no_more_than_the_memory_holds)
 	CHECK_EQ_U64(rs_sbuf_attach(&c, &kit.ring, 64), RS_SBUF_TOO_SMALL);
 	CHECK_EQ_U64(rs_sbuf_attach(&c, &kit.ring, 63), RS_SBUF_TOO_SMALL);
 	CHECK_EQ_U64(rs_sbuf_attach(&c, &kit.ring, 0), RS_SBUF_TOO_SMALL);
-	/* Sizes that agree but are beyond any ring. */
+	/* Consistent sizes that exceed any ring. */
 	kit.ring.header.ele_size = 1u << 20;
 	kit.ring.header.ele_num = (RS_SBUF_SIZE_MAX >> 20) + 1;
 	kit.ring.header.size = RS_SBUF_SIZE_MAX + (1u << 20);
 	CHECK_EQ_U64(rs_sbuf_attach(&c, &kit.ring, SIZE_MAX), RS_SBUF_BAD_GEOMETRY);
 }
 
-TEST(each_status_has_words)
+TEST(each_status_has_a_text)
 {
 	for (int status = RS_SBUF_OK; status <= RS_SBUF_OTHER_MODE; status++) {
 		CHECK(strlen(rs_sbuf_status_text(status)) > 5);
@@ -114,7 +114,7 @@ TEST(each_status_has_words)
 	CHECK_STR(rs_sbuf_status_text(99), "unknown ring status");
 }
 
-TEST(peek_refuses_a_tail_out_of_place)
+TEST(peek_refuses_a_tail_outside_the_ring)
 {
 	const uint8_t *run = NULL;
 	uint32_t bytes = 0;
@@ -126,7 +126,7 @@ TEST(peek_refuses_a_tail_out_of_place)
 	CHECK_EQ_U64(rs_sbuf_peek(&kit.c, &run, &bytes), RS_SBUF_BAD_POSITION);
 	kit.ring.header.tail = 48;
 	CHECK_EQ_U64(rs_sbuf_peek(&kit.c, &run, &bytes), RS_SBUF_BAD_POSITION);
-	/* The rest of the header was read at attach, and never again. */
+	/* The rest of the header was read at attach, and is not read again. */
 	memset(&kit.ring.header, 0xff, offsetof(struct rs_sbuf, tail));
 	kit.ring.header.size = 0;
 	kit.ring.header.tail = 64;
@@ -155,7 +155,7 @@ TEST(elements_of_all_sizes)
 				accepted++;
 				memset(element, (int)++put, size);
 			}
-			/* Slots tell losses in band: two for the record, two of filler. */
+			/* Slots report losses in band: two for the record, two of filler. */
 			CHECK(accepted <= 6 && accepted >= (size == RS_SLOT_BYTES ? 2 : 6));
 			while (rs_sbuf_peek(&kit.c, &run, &bytes) == RS_SBUF_OK && bytes) {
 				const struct rs_slot *slot = (const void *)run;
@@ -189,7 +189,7 @@ TEST(full_refuses_and_counts)
 	CHECK_EQ_U64(kit.ring.header.tail, 7 * 32);
 }
 
-TEST(a_loss_is_told_in_band)
+TEST(a_loss_is_reported_in_band)
 {
 	const struct rs_slot *slot;
 	struct rs_lost lost;
@@ -203,14 +203,15 @@ TEST(a_loss_is_told_in_band)
 	before = rs_tsc();
 	for (uint32_t i = 0; i < 3; i++)
 		CHECK(!kit_put_record(ID, 1, i));
-	/* Room for a record alone is not room: the loss must go before it. */
+	/* Room for the record is not enough: the loss must precede it. */
 	rs_sbuf_release(&kit.c, 2 * 32);
 	CHECK(!kit_put_record(ID, 1, 9));
 	rs_sbuf_release(&kit.c, 5 * 32);
 	CHECK(kit_put_record(ID, 1, 10));
 	after = rs_tsc();
 
-	/* The slot left before the ring's end does not hold both: filler, then loss, then record.
+	/*
+	 * The slot left before the ring's end does not hold both: filler, then loss, then record.
 	 */
 	slot = kit_peek(&slots);
 	REQUIRE_EQ_U64(slots, 1);
@@ -229,7 +230,7 @@ TEST(a_loss_is_told_in_band)
 	CHECK(slot[2].tsc >= lost.to);
 	CHECK_EQ_U64(kit.p.reported, 4);
 
-	/* Once told, it is not told again. */
+	/* A reported loss is not reported again. */
 	rs_sbuf_release(&kit.c, 3 * 32);
 	CHECK(kit_put_record(ID, 1, 11));
 	slot = kit_peek(&slots);
@@ -257,7 +258,7 @@ TEST(a_record_is_never_split_by_the_end)
 		CHECK(kit_is_record(slot, ID, 5, left));
 		CHECK(kit_guards_hold());
 	}
-	/* One that reaches the end exactly needs no filler. */
+	/* A record that reaches the end exactly needs no filler. */
 	REQUIRE(kit_init(16, 32) && kit_move_to(11 * 32));
 	CHECK(kit_put_record(ID, 5, 77));
 	CHECK_EQ_U64(kit.ring.header.tail, 0);
@@ -285,8 +286,8 @@ TEST(filler_longer_than_a_record)
 	CHECK(kit_is_record(slot + 2, ID, RS_RECORD_SLOTS_MAX, 5));
 }
 
-/* However small, a ring that is drained takes the next record, wherever it stands. */
-TEST(the_smallest_ring_goes_on)
+/* However small, a drained ring accepts the next record at any position. */
+TEST(the_smallest_ring_continues)
 {
 	for (uint32_t slots = RS_SBUF_ELE_NUM_MIN; slots < 12; slots++) {
 		for (uint32_t at = 0; at < slots; at++) {
@@ -301,7 +302,7 @@ TEST(the_smallest_ring_goes_on)
 	}
 }
 
-TEST(what_can_never_fit_is_refused_for_good)
+TEST(a_record_that_can_never_fit_is_always_refused)
 {
 	REQUIRE(kit_init(8, 32));
 	for (uint32_t i = 0; i < 3; i++)
@@ -311,7 +312,7 @@ TEST(what_can_never_fit_is_refused_for_good)
 	CHECK_EQ_U64(kit.ring.header.refused, 3);
 }
 
-TEST(reserved_together_published_together)
+TEST(records_reserved_together_are_published_together)
 {
 	struct rs_sbuf_room a, b;
 	uint32_t slots;
@@ -349,7 +350,7 @@ TEST(many_across_the_end)
 	}
 }
 
-TEST(of_many_as_many_as_fit)
+TEST(of_many_records_those_that_fit_are_put)
 {
 	static uint64_t elements[20][4];
 	const struct rs_slot *slot;
@@ -371,8 +372,8 @@ TEST(of_many_as_many_as_fit)
 	CHECK_EQ_U64(rs_sbuf_put_many(&kit.p, elements, 0), 0);
 }
 
-/* Rings without slots have no place for a loss record: the header counts, and puts go on. */
-TEST(other_elements_count_only)
+/* Rings without slots have no place for a loss record: the header counts, and puts continue. */
+TEST(rings_with_other_elements_only_count)
 {
 	uint8_t element[80] = { 1 };
 	uint32_t bytes = 0;
@@ -386,7 +387,7 @@ TEST(other_elements_count_only)
 	CHECK(rs_sbuf_put(&kit.p, element, 80));
 	CHECK_EQ_U64(rs_sbuf_peek(&kit.c, &run, &bytes), RS_SBUF_OK);
 	CHECK_EQ_U64(bytes, 80);
-	/* And the fast path is open again. */
+	/* And the fast path works again. */
 	CHECK(rs_sbuf_put(&kit.p, element, 80));
 	CHECK(kit.p.limit > kit.p.reserve);
 }
@@ -410,7 +411,7 @@ static bool ignore_bell(struct rs_sbuf_producer *p)
 	return false;
 }
 
-/* Says that it made room, and did not. */
+/* Claims that it made room, without doing so. */
 static bool lying_bell(struct rs_sbuf_producer *p)
 {
 	(void)p;
@@ -418,7 +419,7 @@ static bool lying_bell(struct rs_sbuf_producer *p)
 	return true;
 }
 
-TEST(a_full_ring_rings)
+TEST(a_full_ring_rings_its_doorbell)
 {
 	REQUIRE(kit_init(8, 32));
 	kit.p.full = answer_bell;
@@ -429,7 +430,7 @@ TEST(a_full_ring_rings)
 	CHECK_EQ_U64(kit.ring.header.refused, 0);
 }
 
-TEST(an_answer_that_makes_no_room_is_a_refusal)
+TEST(a_hook_that_makes_no_room_is_a_refusal)
 {
 	bool (*const hooks[])(struct rs_sbuf_producer *) = { ignore_bell, lying_bell };
 
@@ -449,20 +450,23 @@ static bool make_ring(struct rs_sbuf_producer *p)
 	return !p->ring && rs_sbuf_producer_init(p, &kit.ring, kit.bytes) == RS_SBUF_OK;
 }
 
-TEST(the_hook_may_make_the_ring)
+TEST(the_hook_may_create_the_ring)
 {
 	REQUIRE(kit_init(8, 32));
 	kit.p = (struct rs_sbuf_producer){ 0 };
-	CHECK(!kit_put_record(ID, 1, 0)); /* no ring, no hook: nothing to count in either */
+	CHECK(!kit_put_record(ID, 1, 0)); /* no ring, no hook: no counter in either */
 	kit.p = (struct rs_sbuf_producer){ .full = make_ring };
 	for (uint32_t i = 0; i < 9; i++)
 		CHECK(kit_put_record(ID, 1, i) == (i < 7));
 	CHECK_EQ_U64(kit.ring.header.refused, 2);
 }
 
-/* ---- later openers, and false headers -------------------------------------------------------- */
+/*
+ * ---- later producers, and invalid headers
+ * --------------------------------------------------------
+ */
 
-TEST(a_second_producer_goes_on)
+TEST(a_second_producer_continues)
 {
 	const struct rs_slot *slot;
 	uint32_t slots;
@@ -482,7 +486,7 @@ TEST(a_second_producer_goes_on)
 		CHECK(kit_is_record(&slot[i], ID, 1, 2 + i));
 }
 
-/* The consumer's head is shared memory: whatever it says, puts stay inside the ring. */
+/* The consumer's head is shared memory: whatever its value, puts stay inside the ring. */
 TEST(a_hostile_head)
 {
 	uint64_t seed = 11;
@@ -510,7 +514,7 @@ TEST(a_hostile_head)
 	}
 }
 
-/* So are magic, sizes, tail and count: the producer does not look at them again. */
+/* So are magic, sizes, tail and count: the producer does not read them again. */
 TEST(a_hostile_header)
 {
 	uint64_t seed = 5;

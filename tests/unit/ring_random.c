@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random records, random drains, both ends changing hands, from fixed seeds: what was accepted
- * comes out once, in order and unchanged, and what was refused is reported where it is missing:
- * kept + lost = emitted at every place, not only in sum.
+ * Random records, random drains, and changes of both ends' owners, from fixed seeds: accepted
+ * records are read once, in order and unchanged, and refused ones are reported where they are
+ * missing: kept + lost = emitted at every position, not only in total.
  */
 #include "ring_kit.h"
 
@@ -22,7 +22,7 @@ static struct {
 	uint32_t first, last;
 	uint64_t emitted, kept, told;
 	uint64_t refused;   /* since the last accepted one */
-	uint64_t lost_here; /* told since the last record read */
+	uint64_t lost_here; /* reported since the last record was read */
 	uint64_t last_tsc;
 } run;
 
@@ -84,7 +84,7 @@ static void step(void)
 	case 0: /* a new consumer */
 		CHECK_EQ_U64(rs_sbuf_attach(&kit.c, &kit.ring, kit.bytes), RS_SBUF_OK);
 		break;
-	case 1: /* everything is read */
+	case 1: /* all records are read */
 		while (read_one())
 			;
 		break;
@@ -119,7 +119,7 @@ static void random_run(uint64_t seed)
 	CHECK(kit_guards_hold());
 }
 
-TEST(kept_and_lost_are_emitted)
+TEST(kept_and_lost_equal_emitted)
 {
 	for (uint64_t seed = 1; seed <= RUNS && !test_failures; seed++)
 		random_run(seed);

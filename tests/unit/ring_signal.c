@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A thread puts; real signals, sent by another thread and by a timer, interrupt it wherever it
- * is, and their handlers put into the same ring, handlers interrupting handlers. A third thread
- * reads. Each level's records come out in its own order, none twice, none torn, none out of
- * time, and what is missing was reported.
+ * A thread puts; real signals, sent by another thread and by a timer, interrupt it at any point,
+ * and their handlers put into the same ring, handlers interrupting handlers. A third thread reads.
+ * Each level's records are read in its order, none twice, none torn, none out of time, and missing
+ * records were reported.
  */
 #include "../test.h"
 
@@ -24,14 +24,14 @@ static struct rs_sbuf_producer producer;
 #define ID	   0x51630000u /* | level */
 #define RING_SLOTS 512u
 #define LEVELS	   4u	 /* the thread, SIGUSR1, SIGUSR2, the timer's SIGRTMIN */
-#define SIGNALS	   5000u /* that the storm makes sure are handled, at least */
+#define SIGNALS	   5000u /* the minimum that the storm ensures are handled */
 
 static union {
 	struct rs_sbuf header;
 	struct rs_slot slot[2 + RING_SLOTS];
 } ring;
 
-/* By level: records emitted. Each is written by that level alone, which never interrupts itself. */
+/* By level: records emitted. Only that level writes its counter, and it never interrupts itself. */
 static struct {
 	uint64_t emitted, accepted; /* relaxed */
 } level[LEVELS];
@@ -66,7 +66,7 @@ static uint64_t handled(void)
 	       __atomic_load_n(&level[2].emitted, __ATOMIC_RELAXED);
 }
 
-/* The timer's signals come when they come: the storm lasts at least until one has. */
+/* The timer's signals arrive at any time: the storm lasts at least until one has. */
 static bool enough(void)
 {
 	return handled() >= SIGNALS && __atomic_load_n(&level[3].emitted, __ATOMIC_RELAXED);
@@ -79,7 +79,7 @@ static void *storm(void *arg)
 		uint64_t before = handled();
 
 		pthread_kill(putter, before % 2 ? SIGUSR1 : SIGUSR2);
-		if (before % 4 == 0) /* now and then, one into the other's handler */
+		if (before % 4 == 0) /* sometimes one inside the other's handler */
 			pthread_kill(putter, before % 2 ? SIGUSR2 : SIGUSR1);
 		while (handled() == before)
 			sched_yield();
@@ -99,8 +99,8 @@ static void *put_always(void *arg)
 		for (uint32_t i = 0; i < 64; i++)
 			put(0);
 		/*
-		 * The thread sanitizer runs handlers at calls into the C library, at those that
-		 * it knows; and one signal inside another makes it forget to unblock them.
+		 * ThreadSanitizer runs handlers at calls into the C library that it intercepts; and
+		 * a signal inside another one makes it fail to unblock them.
 		 */
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		pthread_sigmask(SIG_SETMASK, &none, NULL);
@@ -180,7 +180,7 @@ static void *read_always(void *arg)
 
 static bool timer_start(timer_t *timer)
 {
-	/* SIGRTMIN goes to the process: every other thread has it blocked. */
+	/* SIGRTMIN is sent to the process: every other thread blocks it. */
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN };
 	struct itimerspec each = { .it_value.tv_nsec = 50000, .it_interval.tv_nsec = 50000 };
 
@@ -210,7 +210,7 @@ TEST(handlers_put_in_the_middle_of_puts)
 	pthread_join(storming, NULL);
 	pthread_join(putter, NULL);
 	timer_delete(timer);
-	/* The putter is gone, with its handlers: all is published. */
+	/* The putting thread and its handlers have ended: everything is published. */
 	CHECK_EQ_U64(ring.header.tail, (uint32_t)producer.reserve);
 	__atomic_store_n(&stopped, true, __ATOMIC_RELEASE);
 	pthread_join(reading, NULL);
@@ -225,7 +225,7 @@ TEST(handlers_put_in_the_middle_of_puts)
 	CHECK_EQ_U64(reader.told, producer.reported);
 	CHECK_EQ_U64(kept + producer.refused, emitted);
 	CHECK_EQ_U64(ring.header.refused, producer.refused);
-	/* A timer's signal still pending goes to nobody. */
+	/* A pending timer signal is discarded. */
 	signal(SIGRTMIN, SIG_IGN);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

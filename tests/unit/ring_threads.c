@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One thread puts, another reads, millions of records through small rings, for real and, in the
- * thread-sanitized build, under its eyes: every record comes out once, whole and in order, and
- * what is missing was reported, at the very place.
+ * One thread puts, another reads, millions of records through small rings; also in the build with
+ * ThreadSanitizer. Every record is read once, complete and in order, and missing records were
+ * reported at their position.
  */
 #include "../test.h"
 
@@ -37,7 +37,7 @@ struct pass {
 	struct rs_sbuf_producer producer;
 	bool done; /* release by the producer, acquire by the consumer */
 	uint64_t accepted, emitted;
-	/* The consumer's. */
+	/* The consumer's state. */
 	uint64_t read, told, next, last_tsc, missing;
 };
 
@@ -46,8 +46,11 @@ static uint64_t word_of(uint64_t n, uint32_t i)
 	return (n + i) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* A turn of a wait. Where the other thread runs beside, it is soon over; else this one sleeps, for
- * yielding would give all others that are busy a slice each, thousands of times. */
+/*
+ * One iteration of a wait. If the other thread runs concurrently, the wait is short; otherwise this
+ * thread sleeps, because yielding would give each other busy thread a time slice, thousands of
+ * times.
+ */
 static void wait_a_turn(uint32_t *turns)
 {
 	if (++*turns % 1024 == 0)
@@ -58,7 +61,7 @@ static bool wait_for_room(struct rs_sbuf_producer *p)
 {
 	uint32_t head = __atomic_load_n(&p->ring->head, __ATOMIC_RELAXED), turns = 0;
 
-	/* A longer record may need more than the next release gives. */
+	/* A longer record may need more room than the next release gives. */
 	for (int i = 0; i < 100; i++) {
 		while (__atomic_load_n(&p->ring->head, __ATOMIC_RELAXED) == head &&
 		       __atomic_load_n(&p->ring->tail, __ATOMIC_RELAXED) != head)
@@ -152,7 +155,7 @@ static void *consume(void *arg)
 	if (!CHECK_EQ_U64(rs_sbuf_attach(&c, &pass->ring, sizeof(pass->ring)), RS_SBUF_OK))
 		return NULL;
 	for (;;) {
-		/* Before the look at tail: after it, nothing more will come. */
+		/* Before tail is read: after that, no more records are added. */
 		bool done = __atomic_load_n(&pass->done, __ATOMIC_ACQUIRE);
 		const uint8_t *run = NULL;
 		uint32_t bytes = 0;
@@ -167,7 +170,7 @@ static void *consume(void *arg)
 		if (!bytes)
 			wait_a_turn(&turns);
 	}
-	/* Let the producer come to its end, now that nobody reads. */
+	/* Lets the producer end, because no thread reads any more. */
 	pass->producer.full = NULL;
 	return NULL;
 }
@@ -197,7 +200,7 @@ static void run_pass(uint32_t slots, bool wait)
 	       pass.producer.refused);
 }
 
-TEST(a_slow_reader_loses_what_is_told)
+TEST(a_slow_reader_s_losses_are_reported)
 {
 	run_pass(RING_SLOTS, false);
 	run_pass(13, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How traces that began at different times lie to each other, by what their clocks say. */
+/* The alignment of traces that began at different times, by their clocks. */
 #include "../test.h"
 
 #include "source/align.h"
@@ -32,7 +32,7 @@ static struct rs_align_clocks one(const struct rs_clock *clock, int64_t wall_ns)
 	return clocks;
 }
 
-/* By the TSC alone. */
+/* By the TSC only. */
 static struct rs_alignment later(uint64_t freq_a, uint64_t origin_a, int64_t wall_a,
 				 uint64_t freq_b, uint64_t origin_b, int64_t wall_b)
 {
@@ -47,7 +47,7 @@ static struct rs_alignment later(uint64_t freq_a, uint64_t origin_a, int64_t wal
 
 TEST(one_tsc)
 {
-	/* 3,000,000 cycles of 3 GHz; the times of day are a little apart, as readings are */
+	/* 3,000,000 cycles of 3 GHz; the times of day differ slightly, as readings do */
 	struct rs_alignment found = later(3 * GHZ, 5000000, 70000, 3 * GHZ, 8000000, 1070500);
 
 	CHECK_EQ_S64(found.later_ns, 1000000);
@@ -58,12 +58,12 @@ TEST(one_tsc)
 	found = later(3 * GHZ, 8000000, 0, 3 * GHZ, 5000000, 0);
 	CHECK_EQ_S64(found.later_ns, -1000000);
 	CHECK(!found.proved);
-	/* a file that says no time of day */
+	/* a file without a time of day */
 	CHECK_EQ_S64(later(2 * GHZ, 10, 12345, 2 * GHZ, 2010, 0).later_ns, 1000);
 }
 
-/* Two measures of one frequency: what the times drift apart is part of the answer. */
-TEST(two_measures)
+/* Two measurements of one frequency: the drift between them is part of the result. */
+TEST(two_measurements)
 {
 	CHECK_EQ_U64(later(2 * GHZ, 0, 5, 2 * GHZ + 40, 0, 5).drift_ns_per_s, 21);
 	CHECK_EQ_U64(later(2 * GHZ, 0, 5, 2 * GHZ - 40, 0, 5).drift_ns_per_s, 21);
@@ -79,8 +79,10 @@ TEST(another_boot)
 	CHECK_EQ_S64(later(3 * GHZ, 5000000, HOUR, 2 * GHZ, 5000000, HOUR + 7).later_ns, 7);
 }
 
-/* A trace of the kernel's events ties the TSC to CLOCK_MONOTONIC: another that has only this is
- * aligned by it, and the bound is that of the tie. */
+/*
+ * A trace of the kernel's events relates the TSC to CLOCK_MONOTONIC: a trace that has only
+ * CLOCK_MONOTONIC is aligned through it, and the bound is that of the relation.
+ */
 TEST(through_a_second_clock)
 {
 	struct rs_clock tsc = clock_of(2 * GHZ, 777), tied = monotonic_of(5000, 120);
@@ -97,10 +99,10 @@ TEST(through_a_second_clock)
 	CHECK_EQ_U64(found.bound_ns, 121);
 	rs_align_text(&found, text);
 	CHECK_STR(text, "CLOCK_MONOTONIC, to within 121 ns, if both were recorded in one boot of "
-			"one machine, which they do not say");
+			"one machine, which they do not state");
 }
 
-/* ftrace's other clocks are neither the TSC nor CLOCK_MONOTONIC, though they count ns. */
+/* ftrace's other clocks are neither the TSC nor CLOCK_MONOTONIC, although they count ns. */
 TEST(ftrace_clocks)
 {
 	struct rs_clock local = clock_of(GHZ, 100), global = clock_of(GHZ, 900);

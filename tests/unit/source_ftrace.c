@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel's formats become in a schema: types, names of values, texts. Records by them are
- * source_tracedat.c's; real ones, tests/trace/tracepoint.test's.
+ * The kernel's formats, converted to a schema: types, names of values, texts. source_tracedat.c
+ * tests records with them; tests/trace/tracepoint.test uses real ones.
  */
 #include "event_kit.h"
 
@@ -69,7 +69,7 @@ TEST(fields_have_their_types_and_values_their_names)
 	tep_free(tep);
 }
 
-/* As Linux 6.18 has it; the records have as many frames as they say. */
+/* As in Linux 6.18; each record has the number of its frames. */
 static const char stack_text[] =
 	"name: kernel_stack\nID: 4\nformat:\n"
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
@@ -123,14 +123,14 @@ TEST(a_stack_has_the_frames_of_its_record)
 	rs_ftrace_plan(&plan, format);
 	check_stack(&plan, tep, &record, 2, "first+0x5 second+0xfff");
 	record.size = 3;
-	check_stack(&plan, tep, &record, 2, NULL); /* it says more than there is */
+	check_stack(&plan, tep, &record, 2, NULL); /* a number larger than the data */
 	record.caller[2] = 0x1;
 	check_stack(&plan, tep, &record, 3, "first+0x5 second+0xfff 0x1");
 	record.size = -1;
 	check_stack(&plan, tep, &record, 3, NULL);
 	record.size = 0;
 	check_stack(&plan, tep, &record, 0, "");
-	record.size = 100; /* more than there is room for in a text */
+	record.size = 100; /* more frames than fit into a text */
 	for (int i = 0; i < 100; i++)
 		record.caller[i] = 0x2000 + (uint64_t)i;
 	bytes = rs_ftrace_payload(&plan, tep, (const uint8_t *)&record, sizeof(record), payload);
@@ -140,7 +140,7 @@ TEST(a_stack_has_the_frames_of_its_record)
 	tep_free(tep);
 }
 
-TEST(a_buffer_is_a_name_behind_the_integers)
+TEST(a_buffer_is_a_name_after_the_integers)
 {
 	struct tep_handle *tep = tep_alloc();
 	struct tep_event *format = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perf's ring: its records by time, however they stand in it, and invalid ones. */
+/* perf's ring: its records by time, in any order in the ring, and invalid ones. */
 #include "../test.h"
 
 #include "perf_kit.h"
@@ -29,12 +29,12 @@ static void check_none(uint64_t until)
 	CHECK(!rs_perf_ring_next(&kit.ring, until, &record));
 }
 
-TEST(an_interrupts_sample_comes_after_what_it_interrupted)
+TEST(an_interrupt_s_sample_follows_the_interrupted_one)
 {
 	REQUIRE(kit_init());
 	kit_sample(&kit, 107, 2, "interrupt", 9);
 	kit_sample(&kit, 103, 1, "interrupted", 11);
-	kit_sample(&kit, 107, 3, "of the same time", 16);
+	kit_sample(&kit, 107, 3, "at the same time", 16);
 	kit_publish(&kit);
 	CHECK(rs_perf_ring_poll(&kit.ring));
 	check_next(UINT64_MAX, 103, 1);
@@ -44,7 +44,7 @@ TEST(an_interrupts_sample_comes_after_what_it_interrupted)
 	rs_perf_ring_deinit(&kit.ring);
 }
 
-TEST(young_records_wait_and_keep_their_room)
+TEST(recent_records_wait_and_keep_their_room)
 {
 	uint64_t second;
 
@@ -59,16 +59,16 @@ TEST(young_records_wait_and_keep_their_room)
 	check_next(105, 103, 3);
 	check_none(105);
 	CHECK(rs_perf_ring_poll(&kit.ring));
-	CHECK_EQ_U64(kit_page(&kit)->data_tail, second); /* c is behind b, which waits */
+	CHECK_EQ_U64(kit_page(&kit)->data_tail, second); /* c is after b, which waits */
 	check_next(109, 109, 2);
 	CHECK(rs_perf_ring_poll(&kit.ring));
 	CHECK_EQ_U64(kit_page(&kit)->data_tail, kit.head);
 	rs_perf_ring_deinit(&kit.ring);
 }
 
-TEST(records_come_whole_round_the_rings_end)
+TEST(records_are_whole_across_the_ring_s_end)
 {
-	char text[] = "0 of forty bytes, so that some come round";
+	char text[] = "0 of forty bytes, so that some wrap";
 
 	REQUIRE(kit_init());
 	for (uint32_t i = 0; i < 1009; i++) { /* many laps */
@@ -102,7 +102,7 @@ TEST(losses_have_a_number_and_a_time)
 	rs_perf_ring_deinit(&kit.ring);
 }
 
-TEST(changes_of_threads_are_given_by_time)
+TEST(changes_of_threads_are_ordered_by_time)
 {
 	struct rs_perf_record record;
 
@@ -138,7 +138,7 @@ TEST(a_rename_that_is_too_short_is_damage)
 	rs_perf_ring_deinit(&kit.ring);
 }
 
-TEST(other_records_are_passed_over)
+TEST(other_records_are_skipped)
 {
 	struct perf_event_header throttle = { .type = PERF_RECORD_THROTTLE, .size = 48 };
 	uint64_t words[5] = { 0 };
@@ -155,14 +155,14 @@ TEST(other_records_are_passed_over)
 	rs_perf_ring_deinit(&kit.ring);
 }
 
-TEST(what_makes_no_sense_costs_what_is_in_the_ring)
+TEST(damage_costs_the_records_in_the_ring)
 {
 	static const struct perf_event_header bad[] = {
 		{ .type = PERF_RECORD_SAMPLE, .size = 0 },
 		{ .type = PERF_RECORD_SAMPLE, .size = 12 },
 		{ .type = PERF_RECORD_SAMPLE, .size = 24 }, /* shorter than a sample */
 		{ .type = PERF_RECORD_LOST, .size = 32 },
-		{ .type = PERF_RECORD_SAMPLE, .size = 4096 }, /* longer than what is there */
+		{ .type = PERF_RECORD_SAMPLE, .size = 4096 }, /* longer than the data */
 	};
 	uint64_t words[5] = { 0 };
 
@@ -183,7 +183,7 @@ TEST(what_makes_no_sense_costs_what_is_in_the_ring)
 	rs_perf_ring_deinit(&kit.ring);
 }
 
-TEST(one_that_says_more_than_it_has_is_as_long_as_it_is)
+TEST(a_sample_that_claims_more_data_has_its_real_length)
 {
 	struct rs_perf_record record = { 0 };
 	uint32_t much = 1u << 20;

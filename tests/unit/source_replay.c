@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A replay's probes: what names mean, what is refused, and where timers fire. Replays themselves
- * are tests/replay's. */
+/*
+ * A replay's probes: the meaning of names, invalid ones, and where timers fire. tests/replay tests
+ * replays.
+ */
 #include "../test.h"
 
 #include "replay/probe.h"
@@ -31,6 +33,32 @@ TEST(a_timer_s_period_is_in_instructions)
 	}
 }
 
+TEST(a_timer_s_window_limits_its_times)
+{
+	struct rs_replay_probe probe;
+	const uint64_t times[] = { 501, 502, 503 };
+
+	CHECK(parses("guest:timer:1us+3:1insns", &probe));
+	CHECK_EQ_U64(probe.from, 500);
+	CHECK_EQ_U64(probe.limit, 3);
+	CHECK(probe.steps && !probe.counts);
+	rs_replay_timer_start(&probe, 501, false, 0);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		CHECK_EQ_U64(probe.next, times[i]);
+		rs_replay_timer_next(&probe, probe.next, false, 0);
+	}
+	CHECK_EQ_U64(probe.next, UINT64_MAX);
+	CHECK(parses("guest:timer:3ms:10us", &probe));
+	rs_replay_timer_start(&probe, 0, false, 7);
+	CHECK(probe.next >= 1500000 && probe.next < 1505000 + 5000);
+	CHECK(!probe.limit && !probe.steps && !probe.counts);
+	CHECK(parses("guest:timer:+5:17insns", &probe));
+	CHECK_EQ_U64(probe.limit, 5);
+	CHECK(probe.counts && !probe.steps);
+	CHECK(parses("guest:timer:9insns:1insns", &probe));
+	CHECK(probe.counts && !probe.steps);
+}
+
 TEST(addresses_and_accesses)
 {
 	struct rs_replay_probe probe;
@@ -48,7 +76,7 @@ TEST(addresses_and_accesses)
 	CHECK_EQ_U64(probe.point, RS_GDB_READ);
 }
 
-TEST(what_is_another_s_is_left_alone)
+TEST(probes_of_other_providers_are_ignored)
 {
 	struct rs_replay_probe probe;
 
@@ -60,13 +88,18 @@ TEST(what_is_another_s_is_left_alone)
 	CHECK(!parses("a:b:c:d:e", &probe));
 }
 
-TEST(what_makes_no_sense_is_refused)
+TEST(invalid_probes_are_refused)
 {
 	static const char *const names[] = { "guest:timer::0us",
 					     "guest:timer::us",
 					     "guest:timer::5",
 					     "guest:timer::1ns",
 					     "guest:timer:x:1ms",
+					     "guest:timer:1ms+0:1ms",
+					     "guest:timer:1ms+x:1ms",
+					     "guest:timer:1ms+5x:1ms",
+					     "guest:timer:1+5:1ms",
+					     "guest:timer:0s+5:1ms",
 					     "guest:timer::5parsecs",
 					     "guest:timer::-1ms",
 					     "guest:addr:1000:exec",
@@ -90,7 +123,7 @@ TEST(what_makes_no_sense_is_refused)
 	}
 }
 
-/* Once in each period, at places that the seed alone gives. */
+/* Once in each period, at instructions that depend only on the seed. */
 TEST(a_timer_fires_once_in_each_period)
 {
 	struct rs_replay_probe one = { .kind = RS_REPLAY_TIMER, .period = 1009 }, same = one,
@@ -112,6 +145,6 @@ TEST(a_timer_fires_once_in_each_period)
 	CHECK(different > 900 && moved > 900);
 	rs_replay_timer_start(&one, 0, true, 5);
 	CHECK_EQ_U64(one.next, 1009);
-	rs_replay_timer_next(&one, 1009 * 3, true, 5); /* what was passed over does not fire late */
+	rs_replay_timer_next(&one, 1009 * 3, true, 5); /* a skipped one does not fire late */
 	CHECK_EQ_U64(one.next, 1009 * 4);
 }

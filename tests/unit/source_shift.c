@@ -9,7 +9,7 @@
 
 struct given {
 	struct rs_source source;
-	struct rs_query query; /* it was opened with */
+	struct rs_query query; /* the query that it was opened with */
 	struct rs_batch batches[4];
 	uint32_t at;
 	bool *gone;
@@ -73,8 +73,10 @@ TEST(views)
 	CHECK(gone);
 }
 
-/* A part of the whole's time is another part of the source's own; what sees times is not the
- * source's to do. */
+/*
+ * A part of the common time is another part of the source's own; filters that use times are not
+ * delegated to the source.
+ */
 TEST(query)
 {
 	bool gone = false;

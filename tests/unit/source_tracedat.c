@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * trace.dat: what the reader's messages become, what is refused of them, and what the kernel's
- * events become by their formats. Real files are tests/trace/import.test.
+ * trace.dat: the conversion of the reader's messages, invalid ones, and the conversion of the
+ * kernel's events by their formats. tests/trace/import.test uses real files.
  */
 #include "event_kit.h"
 
@@ -87,7 +87,7 @@ static void finish(struct messages *m, const struct rs_tracedat_end *end, const 
 	add(m, RS_TRACEDAT_END, 0, 0, end, sizeof(*end), why);
 }
 
-/* What the messages give; `ends` says how the pipe is left: closed, or with nobody at its end. */
+/* The result of messages; `ends` selects how the pipe is left: closed, or open without a writer. */
 static struct rs_error *give(const struct messages *m, bool closed, struct got_sink *got,
 			     struct rs_foreign **foreign)
 {
@@ -114,7 +114,7 @@ static void drop(struct got_sink *got, struct rs_foreign *foreign)
 		rs_source_destroy(&foreign->source);
 }
 
-/* Gives, and expects an error of damage that says so, after n events. */
+/* Sends messages, and expects an error of damage with this text, after n events. */
 static void check_damage(const struct messages *m, bool closed, const char *says, size_t n)
 {
 	struct got_sink got = got_sink();
@@ -149,13 +149,13 @@ TEST(messages_become_views)
 	add(&m, RS_TRACEDAT_EVENT, RS_TRACEDAT_FTRACE, 7, NULL, 0, fork);
 	add_record(&m, RS_TRACEDAT_FTRACE, 3, FIRST + 1, USER(7), payload, sizeof(payload));
 	add_record(&m, RS_TRACEDAT_KVM, 3, FIRST + 2, RS_ID_LOST, &lost, 28);
-	add_pio(&m, FIRST + 3, 107); /* a thread that was not named before */
+	add_pio(&m, FIRST + 3, 107); /* a thread without a name so far */
 	finish(&m, &end, NULL);
 	REQUIRE_OK(give(&m, true, &got, &foreign));
 	REQUIRE_EQ_U64(got.n, 5);
 	CHECK_EQ_S64(got.at[0].ts_ns, 0);
 	CHECK_EQ_S64(got.at[0].cpu, 3);
-	CHECK_EQ_S64(got.at[0].stream->vcpu, 11); /* of its name, which is then no VM's */
+	CHECK_EQ_S64(got.at[0].stream->vcpu, 11); /* of its name, which then belongs to no VM */
 	CHECK(!got.at[0].stream->vm);
 	CHECK_EQ_S64(got.at[1].stream->vcpu, 2);
 	CHECK_STR(got.at[1].stream->vm, "vmm");
@@ -173,7 +173,7 @@ TEST(messages_become_views)
 	drop(&got, foreign);
 }
 
-TEST(what_makes_no_sense_ends_the_file_there)
+TEST(an_invalid_message_ends_the_file_there)
 {
 	static const struct rs_tracedat_end end = { .records = 1 };
 	struct messages m;
@@ -182,23 +182,25 @@ TEST(what_makes_no_sense_ends_the_file_there)
 	add_pio(&m, FIRST + 2, 97);
 	add_pio(&m, FIRST + 1, 97); /* back in time */
 	finish(&m, &end, NULL);
-	check_damage(&m, true, "nonsense after 1 record", 1);
+	check_damage(&m, true, "invalid messages after 1 record", 1);
 	begin(&m);
 	add_record(&m, RS_TRACEDAT_KVM, 3, FIRST, RS_ID(RS_IDS_KVM, 32), "short", 5);
 	add_record(&m, RS_TRACEDAT_KVM, 3, FIRST, RS_ID(RS_IDS_KVM, 4000), "unknown", 8);
-	check_damage(&m, true, "nonsense after 1 record", 1); /* one slot, as its event has */
+	check_damage(&m, true, "invalid messages after 1 record",
+		     1); /* one slot, as its event has */
 	begin(&m);
 	add_record(&m, RS_TRACEDAT_KVM, 2, FIRST, RS_ID_CLOCK_BACK, "12345678", 8);
-	check_damage(&m, true, "nonsense after 0 records", 0); /* a CPU that was not named before */
+	check_damage(&m, true, "invalid messages after 0 records",
+		     0); /* a CPU without a name so far */
 	begin(&m);
 	add(&m, RS_TRACEDAT_READY, 0, 0, NULL, 0, NULL);
-	check_damage(&m, true, "nonsense", 0);
+	check_damage(&m, true, "invalid messages", 0);
 	begin(&m);
 	add(&m, RS_TRACEDAT_END + 1, 0, 0, NULL, 0, NULL);
-	check_damage(&m, true, "nonsense", 0);
+	check_damage(&m, true, "invalid messages", 0);
 }
 
-TEST(a_reader_that_dies_or_stands_still_is_damage)
+TEST(a_reader_that_dies_or_hangs_is_damage)
 {
 	static const struct rs_tracedat_end end = { .records = 1 };
 	struct messages m;
@@ -206,7 +208,7 @@ TEST(a_reader_that_dies_or_stands_still_is_damage)
 	begin(&m);
 	add_pio(&m, FIRST, 97);
 	check_damage(&m, true, "ended early in it, after 1 record", 1);
-	check_damage(&m, false, "neither reads on nor ends, after 1 record", 1);
+	check_damage(&m, false, "makes no progress after 1 record", 1);
 	finish(&m, &end, "the file is cut");
 	check_damage(&m, true, "the file is cut", 1);
 	m = (struct messages){ .used = 0 };
@@ -214,7 +216,7 @@ TEST(a_reader_that_dies_or_stands_still_is_damage)
 	check_damage(&m, true, "no trace in it", 0);
 }
 
-TEST(an_event_that_can_t_be_declared_costs_its_records_alone)
+TEST(an_event_that_cannot_be_declared_costs_only_its_records)
 {
 	static const struct rs_tracedat_end end = { .records = 2 };
 	struct got_sink got = got_sink();
@@ -233,7 +235,7 @@ TEST(an_event_that_can_t_be_declared_costs_its_records_alone)
 	drop(&got, foreign);
 }
 
-TEST(a_clock_that_counts_no_time_is_remarked_upon)
+TEST(a_clock_that_counts_no_time_causes_a_warning)
 {
 	static const struct rs_tracedat_clock clock = { .first = 1,
 							.is_cycles = 1,
@@ -253,7 +255,7 @@ TEST(a_clock_that_counts_no_time_is_remarked_upon)
 	drop(&got, foreign);
 }
 
-TEST(stamps_that_are_unix_time_tell_the_wall_clock)
+TEST(stamps_in_unix_time_give_the_wall_clock)
 {
 	static const struct rs_tracedat_clock clock = { .first = UINT64_C(1795260483547800323),
 							.name = "local" };
@@ -280,7 +282,7 @@ TEST(stamps_that_are_unix_time_tell_the_wall_clock)
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 #define PRINT "\nprint fmt: \"%d\", REC->common_pid\n"
 
-/* What a record becomes: by its first plan, or the one for its isa. */
+/* The conversion of a record: by its first plan, or by the one for its isa. */
 struct known {
 	struct tep_handle *tep;
 	struct rs_schema *kvm;
@@ -289,8 +291,8 @@ struct known {
 	uint8_t payload[256];
 };
 
-static bool know(struct known *k, const char *format, uint32_t isa, const uint8_t *data,
-		 uint32_t bytes)
+static bool convert(struct known *k, const char *format, uint32_t isa, const uint8_t *data,
+		    uint32_t bytes)
 {
 	struct tep_event *parsed = NULL;
 
@@ -347,7 +349,7 @@ TEST(a_vmx_exit_has_its_upper_half_as_flags)
 	} data = { { 42, 0, 0, 4711 }, 0x80000021, 0, 0xfff0, 1, 0 };
 	struct known k;
 
-	REQUIRE(know(&k, format, 1, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, format, 1, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:vmx::exit");
 	CHECK_EQ_U64(field(&k, "tid"), 4711);
 	CHECK_EQ_U64(field(&k, "reason"), 0x21);
@@ -355,7 +357,7 @@ TEST(a_vmx_exit_has_its_upper_half_as_flags)
 	CHECK_EQ_U64(field(&k, "rip"), 0xfff0);
 	CHECK_EQ_U64(field(&k, "info1"), 0); /* this kernel has none */
 	CHECK(k.event.is_kvm);
-	/* A record that ends too soon is none. */
+	/* A truncated record is invalid. */
 	for (uint32_t n = 0; n < 24; n++)
 		CHECK_EQ_U64(rs_tracedat_known(&k.event.plans[0], k.tep, (const uint8_t *)&data, n,
 					       k.payload),
@@ -378,18 +380,18 @@ TEST(an_arm64_exit_is_a_trap_s_class_or_another_number)
 	} data = { { 42, 0, 0, 13 }, 2, 0x24, 0x40080000 };
 	struct known k;
 
-	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:arm64::exit");
 	CHECK_EQ_U64(field(&k, "reason"), 0x24);
 	CHECK_EQ_U64(field(&k, "pc"), 0x40080000);
 	forget(&k);
-	data.ret = 0xbadca11; /* the hypervisor's code is not there (HVC_STUB_ERR) */
-	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	data.ret = 0xbadca11; /* the hypervisor's code is missing (HVC_STUB_ERR) */
+	REQUIRE(convert(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_EQ_U64(field(&k, "reason"), 0xbadcb11);
 	forget(&k);
 	data.ret = 0; /* an interrupt */
 	data.ec = 0;
-	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_EQ_U64(field(&k, "reason"), 0x100);
 	forget(&k);
 }
@@ -419,12 +421,12 @@ TEST(a_page_fault_s_error_code_is_as_wide_as_the_kernel_s)
 	} old = { { 42, 0, 0, 13 }, 0xfe000000, 0x14, 0 };
 	struct known k;
 
-	REQUIRE(know(&k, wide, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, wide, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:mmu::page-fault");
 	CHECK_EQ_U64(field(&k, "error_code"), 0x100000014);
 	CHECK_EQ_U64(field(&k, "address"), 0xfe000000);
 	forget(&k);
-	REQUIRE(know(&k, narrow, 0, (const uint8_t *)&old, sizeof(old)));
+	REQUIRE(convert(&k, narrow, 0, (const uint8_t *)&old, sizeof(old)));
 	CHECK_EQ_U64(field(&k, "error_code"), 0x14);
 	forget(&k);
 }
@@ -451,7 +453,7 @@ TEST(an_arm64_system_register_has_five_numbers)
 	} data = { { 42, 0, 0, 13 }, 0x40080000, 1, { 0 }, 0, 3, 1, 12, 11, 5, { 0 } };
 	struct known k;
 
-	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:arm64::sysreg");
 	CHECK_EQ_U64(field(&k, "tid"), 13);
 	CHECK_EQ_U64(field(&k, "op0"), 3);
@@ -464,7 +466,7 @@ TEST(an_arm64_system_register_has_five_numbers)
 	forget(&k);
 }
 
-TEST(an_arm64_guest_s_fault_calls_and_waits)
+TEST(an_arm64_guest_s_faults_calls_and_waits)
 {
 	static const char fault[] = HEAD(
 		"kvm_guest_fault") "\tfield:unsigned long "
@@ -490,7 +492,7 @@ TEST(an_arm64_guest_s_fault_calls_and_waits)
 	} data = { { 42, 0, 0, 13 }, { 0x1000, 0x93c08046, 0xd0000, 0xd1000 } };
 	struct known k;
 
-	REQUIRE(know(&k, fault, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, fault, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:arm64::guest-fault");
 	CHECK_EQ_U64(field(&k, "esr"), 0x93c08046);
 	CHECK_EQ_U64(field(&k, "pc"), 0x1000);
@@ -499,20 +501,20 @@ TEST(an_arm64_guest_s_fault_calls_and_waits)
 	forget(&k);
 	data.words[1] = 0x84000008;
 	data.words[2] = 7;
-	REQUIRE(know(&k, call, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, call, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:arm64::hvc");
 	CHECK_EQ_U64(field(&k, "nr"), 0x84000008);
 	CHECK_EQ_U64(field(&k, "imm"), 7);
 	forget(&k);
 	data.words[1] = 1;
-	REQUIRE(know(&k, wait, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, wait, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:arm64::wfx");
 	CHECK_EQ_U64(field(&k, "event"), 1);
 	CHECK_EQ_U64(field(&k, "pc"), 0x1000);
 	forget(&k);
 }
 
-TEST(a_fast_mmio_is_a_write_of_which_no_more_is_said)
+TEST(a_fast_mmio_is_a_write_without_details)
 {
 	static const char format[] =
 		HEAD("kvm_fast_mmio") "\tfield:u64 gpa;\toffset:8;\tsize:8;\tsigned:0;\n" PRINT;
@@ -522,7 +524,7 @@ TEST(a_fast_mmio_is_a_write_of_which_no_more_is_said)
 	} data = { { 42, 0, 0, 13 }, 0xfeb00000 };
 	struct known k;
 
-	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:io::mmio");
 	CHECK_EQ_U64(field(&k, "type"), 2);
 	CHECK_EQ_U64(field(&k, "gpa"), 0xfeb00000);
@@ -543,7 +545,7 @@ TEST(a_riscv_exit_has_its_interrupt_bit_at_31)
 	} data = { { 42, 0, 0, 13 }, 0x80200000, UINT64_C(1) << 63 | 5, 3 };
 	struct known k;
 
-	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:riscv::exit");
 	CHECK_EQ_U64(field(&k, "reason"), 0x80000005);
 	CHECK_EQ_U64(field(&k, "pc"), 0x80200000);
@@ -551,7 +553,7 @@ TEST(a_riscv_exit_has_its_interrupt_bit_at_31)
 	forget(&k);
 }
 
-TEST(an_exception_is_put_in)
+TEST(an_exception_is_injected)
 {
 	static const char format[] = HEAD(
 		"kvm_inj_exception") "\tfield:u8 exception;\toffset:8;\tsize:1;\tsigned:0;\n"
@@ -567,7 +569,7 @@ TEST(an_exception_is_put_in)
 	} data = { { 42, 0, 0, 13 }, 14, 1, { 0 }, 0x7, 1 };
 	struct known k;
 
-	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:cpu::exception");
 	CHECK_EQ_U64(field(&k, "vector"), 14);
 	CHECK_EQ_U64(field(&k, "has_error"), 1);
@@ -576,7 +578,7 @@ TEST(an_exception_is_put_in)
 	forget(&k);
 }
 
-TEST(an_entry_without_a_vcpu_s_number_does_not_say_0)
+TEST(an_entry_without_a_vcpu_number_does_not_have_0)
 {
 	static const char format[] =
 		HEAD("kvm_entry") "\tfield:unsigned long "
@@ -587,7 +589,7 @@ TEST(an_entry_without_a_vcpu_s_number_does_not_say_0)
 	} data = { { 42, 0, 0, 13 }, 0x1000 };
 	struct known k;
 
-	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_STR(k.as->probe, "kvm:vcpu::entry");
 	CHECK_EQ_S64((int64_t)field(&k, "vcpu_id"), -1);
 	CHECK_EQ_U64(field(&k, "rip"), 0x1000);
@@ -595,7 +597,7 @@ TEST(an_entry_without_a_vcpu_s_number_does_not_say_0)
 }
 
 /* Linux before 5.16 has exit_code where later ones have exit_reason. */
-TEST(older_names_of_fields_are_known)
+TEST(older_field_names_are_recognized)
 {
 	static const char format[] =
 		HEAD("kvm_nested_vmexit") "\tfield:__u64 rip;\toffset:8;\tsize:8;\tsigned:0;\n"
@@ -608,7 +610,7 @@ TEST(older_names_of_fields_are_known)
 	} data = { { 42, 0, 0, 13 }, 0x7c00, 0x400, 0 };
 	struct known k;
 
-	REQUIRE(know(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
+	REQUIRE(convert(&k, format, 0, (const uint8_t *)&data, sizeof(data)));
 	CHECK_EQ_U64(field(&k, "code"), 0x400);
 	CHECK_EQ_U64(field(&k, "rip"), 0x7c00);
 	forget(&k);
@@ -648,7 +650,7 @@ TEST(each_array_is_a_text)
 	CHECK_EQ_U64(payload[0], 13);
 	CHECK_EQ_U64(payload[4], 0xfe);
 	CHECK(!memcmp(payload + 6, text, sizeof(text) - 1));
-	data.loc = 22 | 4 << 16; /* behind the record's end */
+	data.loc = 22 | 4 << 16; /* after the record's end */
 	CHECK_EQ_U64(
 		rs_ftrace_payload(&event.own, tep, (const uint8_t *)&data, sizeof(data), payload),
 		0);

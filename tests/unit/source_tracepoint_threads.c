@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The names of threads that tracepoints fire in, at each time, in whatever order changes come. */
+/* The names of threads at the times of their tracepoints, in whatever order changes arrive. */
 #include "../test.h"
 
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void check_thread(struct rs_tracepoint_threads *t, uint32_t index, uint64
 	CHECK(name ? thread.name && !strcmp(thread.name, name) : !thread.name);
 }
 
-TEST(a_forked_thread_has_its_parents_name_of_that_time)
+TEST(a_forked_thread_has_its_parent_s_name_of_that_time)
 {
 	struct rs_tracepoint_threads *t = NULL;
 	struct rs_thread thread;
@@ -69,7 +69,7 @@ TEST(a_forked_thread_has_its_parents_name_of_that_time)
 	renamed(t, 101, 5, "before");
 	forked(t, 107, 7, 5);
 	sample(t, 109, 7);
-	/* Another CPU's ring has this one, and is read later. */
+	/* This change is in another CPU's ring, which is read later. */
 	CHECK(!rs_tracepoint_threads_get(t, 0, 106, &thread));
 	renamed(t, 103, 5, "at the fork");
 	renamed(t, 113, 5, "later");
@@ -77,11 +77,11 @@ TEST(a_forked_thread_has_its_parents_name_of_that_time)
 	renamed(t, 127, 7, "its own");
 	check_thread(t, 1, 130, 7, 127, "its own");
 	CHECK(!rs_tracepoint_threads_get(t, 2, UINT64_MAX,
-					 &thread)); /* no sample is of the parent */
+					 &thread)); /* no sample is from the parent */
 	rs_tracepoint_threads_destroy(t);
 }
 
-TEST(names_of_a_thread_that_is_seen_late_are_all_listed)
+TEST(all_names_of_a_late_thread_are_listed)
 {
 	struct rs_tracepoint_threads *t = NULL;
 
@@ -92,12 +92,12 @@ TEST(names_of_a_thread_that_is_seen_late_are_all_listed)
 	sample(t, 105, 5);
 	check_thread(t, 0, 200, 5, 103, "first");
 	check_thread(t, 1, 200, 5, 107, "second");
-	sample(t, 113, 11); /* nothing is known of it */
+	sample(t, 113, 11); /* without a known name */
 	check_thread(t, 2, 200, 11, 0, NULL);
 	rs_tracepoint_threads_destroy(t);
 }
 
-TEST(a_tid_that_is_given_again_is_another_thread)
+TEST(a_reused_tid_is_another_thread)
 {
 	struct rs_tracepoint_threads *t = NULL;
 
@@ -113,8 +113,8 @@ TEST(a_tid_that_is_given_again_is_another_thread)
 	rs_tracepoint_threads_destroy(t);
 }
 
-/* Names of time 0 are those that threads had at the beginning. They stay when room is made. */
-TEST(names_of_the_beginning_stay_when_room_is_made)
+/* Names at time 0 are those at the beginning of the recording. They stay when room is made. */
+TEST(names_at_the_beginning_stay_when_room_is_made)
 {
 	struct rs_tracepoint_threads *t = NULL;
 
@@ -131,8 +131,8 @@ TEST(names_of_the_beginning_stay_when_room_is_made)
 	rs_tracepoint_threads_destroy(t);
 }
 
-/* More changes than are kept at once: those of threads that have ended make room. */
-TEST(what_has_ended_makes_room)
+/* More changes than the limit: those of ended threads are removed. */
+TEST(ended_threads_make_room)
 {
 	struct rs_tracepoint_threads *t = NULL;
 	struct rs_thread thread;
@@ -178,7 +178,7 @@ static void drop(const char *folder, const char *path)
 	REQUIRE(!remove(whole));
 }
 
-/* A worker's name is followed by its work queue's there, and hostile names are made printable. */
+/* In /proc, a worker's name is followed by its work queue, and hostile names are made printable. */
 TEST(names_are_read_from_proc)
 {
 	static const struct {
@@ -201,7 +201,7 @@ TEST(names_are_read_from_proc)
 		put(folder, files[i].path, files[i].text);
 	CHECK_OK(rs_tracepoint_threads_create(&t));
 	rs_tracepoint_threads_scan(t, folder, 0);
-	rs_tracepoint_threads_scan(t, folder, 50); /* nothing has changed */
+	rs_tracepoint_threads_scan(t, folder, 50); /* no change */
 	for (uint32_t tid = 12; tid <= 13; tid++) {
 		const struct rs_perf_record record = { .time = 100, .tid = tid, .pid = 12 };
 
@@ -215,7 +215,7 @@ TEST(names_are_read_from_proc)
 	REQUIRE(!remove(folder));
 }
 
-TEST(the_idle_thread_is_a_cpus)
+TEST(the_idle_thread_belongs_to_a_cpu)
 {
 	const struct rs_stream file = { .cpu = 3, .tid = RS_UNKNOWN, .mixed = true };
 	struct rs_idle idle;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A running Xen's buffers as a source. The hypervisor is played here, as public/trace.h says that
- * it puts records: positions modulo twice the buffer, a record that would run over the end begins
- * anew behind a WRAP_BUFFER, a full buffer loses and says so. And it is played badly.
+ * A running Xen's buffers as a source. This file plays the hypervisor, which puts records as
+ * public/trace.h specifies: positions are modulo twice the buffer, a record that would cross the
+ * end begins after a WRAP_BUFFER, a full buffer loses records and reports that. It also plays an
+ * invalid hypervisor.
  */
 #include "xen_kit.h"
 
@@ -13,9 +14,9 @@
 #define BYTES	  (PAGES * RS_XEN_PAGE_BYTES)
 #define DATA	  (BYTES - 8u)
 #define CPUS	  2u
-#define LOST_WARE (4u * 7u) /* bytes of a record of lost ones */
+#define LOST_WARE (4u * 7u) /* bytes of a record of losses */
 
-/* A buffer as the hypervisor has it. */
+/* A buffer with the hypervisor's layout. */
 struct hyper {
 	_Alignas(4096) uint32_t mem[BYTES / 4]; /* cons, prod, data */
 	uint32_t lost;
@@ -39,7 +40,7 @@ static void put_words(struct hyper *h, const uint32_t *words, uint32_t n)
 	h->mem[1] = (h->mem[1] + n * 4) % (2 * DATA);
 }
 
-/* To the end of the buffer, if a record of so many bytes would run over it. */
+/* Wraps to the end of the buffer, if a record of this many bytes would cross it. */
 static void wrap(struct hyper *h, uint32_t bytes)
 {
 	uint32_t left = DATA - h->mem[1] % DATA;
@@ -102,7 +103,7 @@ static void all_reset(void)
 	memset(hypers, 0, sizeof(hypers));
 }
 
-/* What it gives now, or until its end. */
+/* Reads the available records, or until the end. */
 static bool drain(struct rs_foreign *live, struct lines *lines, bool to_end)
 {
 	struct rs_batch batch = { .kind = RS_NEXT_EVENTS };
@@ -142,7 +143,7 @@ static enum rs_code table(const uint16_t *halves, size_t bytes, struct rs_xen_ti
 	return code;
 }
 
-TEST(where_the_buffers_are)
+TEST(buffers_are_found)
 {
 	/* Three CPUs, the second without a buffer; two pages each. */
 	uint32_t words[16] = { 0 };
@@ -165,7 +166,7 @@ TEST(where_the_buffers_are)
 	rs_xen_tinfo_deinit(&info);
 }
 
-TEST(tables_that_make_no_sense)
+TEST(invalid_tables)
 {
 	static const uint16_t none[16] = { 1 }, no_pages[16] = { 0, 4, 5 },
 			      outside[16] = { 2, 4, 7 }, before[16] = { 1, 4, 1 },
@@ -184,7 +185,7 @@ TEST(tables_that_make_no_sense)
 
 /* ---- a buffer ------------------------------------------------------------------------------- */
 
-TEST(positions_come_round_twice_the_buffer)
+TEST(positions_wrap_at_twice_the_buffer)
 {
 	struct rs_xen_tbuf buf;
 	uint32_t bytes, got[DATA / 4];
@@ -202,7 +203,7 @@ TEST(positions_come_round_twice_the_buffer)
 	CHECK_EQ_U64(hypers[0].mem[0], 12);
 	CHECK(rs_xen_tbuf_poll(&buf, &bytes) == RS_XEN_TBUF_OK);
 	CHECK_EQ_U64(bytes, 0);
-	/* Full: as much as there is. */
+	/* Full: as much as fits. */
 	hypers[0].mem[1] = (12 + DATA) % (2 * DATA);
 	CHECK(rs_xen_tbuf_poll(&buf, &bytes) == RS_XEN_TBUF_OK);
 	CHECK_EQ_U64(bytes, DATA);
@@ -210,7 +211,7 @@ TEST(positions_come_round_twice_the_buffer)
 	CHECK_EQ_U64(hypers[0].mem[0], 12 + DATA);
 }
 
-TEST(positions_that_can_t_be)
+TEST(impossible_positions)
 {
 	static const uint32_t bad[][2] = { { 0, 2 * DATA },
 					   { 0, UINT32_MAX },
@@ -239,7 +240,7 @@ TEST(positions_that_can_t_be)
 
 /* ---- live ----------------------------------------------------------------------------------- */
 
-/* Some life of two vCPUs on two CPUs, from tsc on, into buffers or a file. */
+/* Puts events of two vCPUs on two CPUs, from tsc on, into buffers or a file. */
 static void some_life(struct maker *m, uint32_t cpu, uint64_t tsc)
 {
 	const uint32_t wake[] = { 1, cpu }, change[] = { 1 << 16 | cpu }, exit[] = { 0x72, 0x1000 },
@@ -290,7 +291,7 @@ TEST(the_same_events_as_from_a_file)
 	lines_free(&live);
 }
 
-TEST(rounds_go_on_until_it_is_stopped)
+TEST(rounds_continue_until_it_is_stopped)
 {
 	struct lines lines = { 0 };
 	struct rs_foreign *live;
@@ -298,7 +299,7 @@ TEST(rounds_go_on_until_it_is_stopped)
 
 	all_reset();
 	live = live_create(1000000000);
-	/* Two rounds after its own a record is there. */
+	/* A record is available two rounds after its own. */
 	while (lines.n < 500 && n_put < 100000) {
 		for (uint32_t i = 0; i < 8; i++, n_put++)
 			PUT(n_put % CPUS, 0x81001, rs_tsc());
@@ -346,7 +347,7 @@ TEST(losses_are_counted)
 	lines_free(&lines);
 }
 
-TEST(a_buffer_of_nonsense_is_a_loss)
+TEST(a_buffer_of_garbage_is_a_loss)
 {
 	static const uint32_t nonsense[] = { 0, 0x12345678, 0xffffffff };
 	struct lines lines = { 0 };
@@ -362,7 +363,7 @@ TEST(a_buffer_of_nonsense_is_a_loss)
 		drain(live, &lines, false);
 	PUT(0, 0x28006, rs_tsc(), 1, 0);
 	end(live, &lines);
-	/* Two windows with a vmentry each, the loss; a window, and what came after. */
+	/* Two windows with a vmentry each, the loss; a window, and the records after it. */
 	REQUIRE_EQ_U64(lines.n, 7);
 	CHECK_STR(lines.line[6], "- xdt:sched::block domain=1 vcpu=0");
 	CHECK_EQ_U64(lines.tally.gaps, 1);
@@ -372,7 +373,7 @@ TEST(a_buffer_of_nonsense_is_a_loss)
 	lines_free(&lines);
 }
 
-TEST(a_buffer_that_breaks_is_left)
+TEST(a_buffer_that_breaks_is_abandoned)
 {
 	struct lines lines = { 0 };
 	struct rs_foreign *live;
@@ -387,13 +388,12 @@ TEST(a_buffer_that_breaks_is_left)
 	PUT(0, 0x81001, rs_tsc());
 	PUT(1, 0x28006, rs_tsc(), 1, 0);
 	end(live, &lines);
-	CHECK_EQ_U64(lines.n,
-		     6); /* the loss in a window, and of CPU 1 twice a window and a record */
+	CHECK_EQ_U64(lines.n, 6); /* the loss in a window; for CPU 1, twice a window and a record */
 	CHECK_EQ_U64(lines.tally.gaps, 1);
 	lines_free(&lines);
 }
 
-TEST(another_reader_is_noticed)
+TEST(another_reader_is_detected)
 {
 	struct lines lines = { 0 };
 	struct rs_foreign *live;
@@ -404,7 +404,7 @@ TEST(another_reader_is_noticed)
 	PUT(0, 0x81001, rs_tsc());
 	hypers[0].mem[0] = 12;
 	end(live, &lines);
-	CHECK_EQ_U64(lines.n, 3); /* a window, what was left, the loss */
+	CHECK_EQ_U64(lines.n, 3); /* a window, the remaining records, the loss */
 	CHECK_EQ_U64(lines.tally.gaps, 1);
 	REQUIRE_EQ_U64(lines.tally.n_remarks, 1);
 	CHECK(strstr(lines.tally.remarks[0], "another program read a buffer") != NULL);
@@ -423,7 +423,7 @@ TEST(stamps_ahead_of_the_present)
 	end(live, &lines);
 	CHECK_EQ_U64(lines.tally.gaps, 1);
 	lines_free(&lines);
-	/* All of them: a clock of its own. */
+	/* All of them: a separate clock. */
 	all_reset();
 	live = live_create(1000000000);
 	PUT(0, 0x81001, rs_tsc() + UINT64_C(3600000000000));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * xentrace's files as a source: the order of records, what the file does not say and is found out,
- * and files that are cut or damaged, whose reports count what is left and add up.
+ * xentrace's files as a source: the order of records, facts that the file lacks and that are
+ * inferred, and files that are cut or damaged, whose reports count the remaining records and add
+ * up.
  */
 #include "xen_kit.h"
 
@@ -33,7 +34,7 @@ TEST(windows_are_merged_by_time)
 	RECORD(&m, 0x28006, 1000, 1, 0);
 	RECORD(&m, 0x81001, 1010);
 	window(&m, 1);
-	RECORD(&m, 0x81001, 0); /* before the first that has a stamp: like that */
+	RECORD(&m, 0x81001, 0); /* before the first record with a stamp: the same */
 	RECORD(&m, 0x81001, 1005);
 	window(&m, 0);
 	RECORD(&m, 0x81001, 1020);
@@ -82,7 +83,7 @@ static void read_pipe(const void *bytes, size_t n, size_t step, struct lines *li
 	pthread_join(thread, NULL);
 }
 
-/* Rounds of windows: 100 records a CPU and round, in both CPUs' time. */
+/* Rounds of windows: 100 records per CPU and round, in both CPUs' time. */
 static void make_rounds(struct maker *m, uint32_t rounds)
 {
 	m->n = 0;
@@ -95,7 +96,7 @@ static void make_rounds(struct maker *m, uint32_t rounds)
 	}
 }
 
-TEST(a_pipe_gives_the_same_however_it_comes)
+TEST(a_pipe_gives_the_same_in_any_pieces)
 {
 	static const size_t steps[] = { 1, 7, 4096, 1u << 20 };
 	static struct maker m;
@@ -125,8 +126,10 @@ TEST(a_pipe_gives_the_same_however_it_comes)
 	lines_free(&file);
 }
 
-/* What is in a round was traced after all of the round before the last was written: a pipe's first
- * events come before its end. */
+/*
+ * The records of a round were traced after all of the round before the last was written: a pipe's
+ * first events are available before its end.
+ */
 TEST(a_pipe_need_not_end)
 {
 	static const struct rs_foreign_options ghz = { .freq_hz = 1000000000 };
@@ -146,7 +149,7 @@ TEST(a_pipe_need_not_end)
 	close(ends[1]);
 }
 
-/* Windows that xentrace does not write so: a file is read ahead, and they are put in order. */
+/* Windows in an order that xentrace does not write: a file is read ahead, and they are sorted. */
 TEST(windows_out_of_order)
 {
 	static struct maker m;
@@ -164,7 +167,7 @@ TEST(windows_out_of_order)
 	CHECK_STR(lines.line[1], "0 [1] - xdt:sched::block domain=7 vcpu=7");
 	CHECK_EQ_U64(lines.tally.n_remarks, 0);
 	lines_free(&lines);
-	/* A pipe is not; what comes too late is shown where it comes, and said. */
+	/* A pipe is not; a late record is shown where it arrives, and reported. */
 	read_pipe(m.words, m.n * 4, 1 << 20, &lines);
 	REQUIRE_EQ_U64(lines.n, 12);
 	REQUIRE_EQ_U64(lines.tally.n_remarks, 1);
@@ -174,7 +177,7 @@ TEST(windows_out_of_order)
 
 /* ---- frequency ------------------------------------------------------------------------------ */
 
-/* Runs of 5 ms at so many cycles a ns / 1000. */
+/* Runs of 5 ms at this many cycles per ns / 1000. */
 static void make_runs(struct maker *m, uint64_t khz)
 {
 	uint64_t tsc = 1000000;
@@ -234,7 +237,7 @@ TEST(the_frequency_s_origins)
 	check_clock(&m, &options, 2596125000, "xen log", NULL);
 	options.freq_hz = 3000000000;
 	check_clock(&m, &options, 3000000000, "option",
-		    "3000.000 MHz by --freq, contradicts the trace: 49 run times say 2596.125 MHz "
+		    "3000.000 MHz by --freq, contradicts the trace: 49 run times give 2596.125 MHz "
 		    "within 0.041 %");
 	unlink(options.xen_log);
 	m.n = 0;
@@ -252,7 +255,7 @@ TEST(the_frequency_s_origins)
 
 /* ---- skew ----------------------------------------------------------------------------------- */
 
-/* A vCPU goes from CPU to CPU, 100 us here, 100 us there, CPU 1's TSC so far behind. */
+/* A vCPU moves between CPUs, 100 us on each, with CPU 1's TSC behind by this much. */
 static void make_skewed(struct maker *m, int64_t behind)
 {
 	m->n = 0;
@@ -283,7 +286,7 @@ static void check_skew(int64_t behind, bool corrected)
 
 		if (!strstr(lines.line[i], "runstate"))
 			continue;
-		CHECK_EQ_U64(strtoul(at + 1, NULL, 10), cpu); /* two here, two there */
+		CHECK_EQ_U64(strtoul(at + 1, NULL, 10), cpu); /* two on one, two on the other */
 		cpu ^= n++ & 1;
 	}
 	CHECK_EQ_U64(n, 40);
@@ -308,14 +311,14 @@ TEST(skew_is_found_and_corrected)
 
 /* ---- damage --------------------------------------------------------------------------------- */
 
-TEST(what_is_no_file_of_xentrace)
+TEST(invalid_xentrace_files)
 {
 	static const struct {
 		uint32_t words[6];
 		uint32_t bytes;
 		const char *part;
 	} bad[] = {
-		{ { 0 }, 0, "there is nothing in it" },
+		{ { 0 }, 0, "the trace is empty" },
 		{ { 0x2001f003, 0 }, 8, "the file is cut" },
 		{ { 0x2001f002, 0, 0 }, 12, "at 0x0: no window begins here" },
 		{ { 0x2001f003, 4096, 0 }, 12, "at 0x0: no window begins here" },
@@ -323,9 +326,9 @@ TEST(what_is_no_file_of_xentrace)
 		{ { 0x2001f003, 0, 0x80000000 }, 12, "at 0x0: no window begins here" },
 		{ { 0x2001f003, 0, 4, 0x90028006 }, 16, "at 0xc: a record runs out of its window" },
 		{ { 0x2001f003, 0, 4, 0x00028006, 5 }, 20, "at 0x10: the file is cut" },
-		{ { 0x2001f003, 0, 4, 0x00000001 }, 16, "at 0xc: this is no record" },
-		{ { 0x2001f003, 0, 8, 0x00081001, 0x00030001 }, 20, "at 0x10: this is no record" },
-		{ { 0x2001f003, 0, 12, 0x2001f003, 0, 0 }, 24, "at 0xc: this is no record" },
+		{ { 0x2001f003, 0, 4, 0x00000001 }, 16, "at 0xc: not a record" },
+		{ { 0x2001f003, 0, 8, 0x00081001, 0x00030001 }, 20, "at 0x10: not a record" },
+		{ { 0x2001f003, 0, 12, 0x2001f003, 0, 0 }, 24, "at 0xc: not a record" },
 		{ { 0x2001f003, 0, 64, 0x00081001 }, 16, "at 0x10: the file is cut" },
 	};
 
@@ -354,7 +357,7 @@ TEST(time_that_goes_backward_or_leaps)
 	CHECK_ERR(lines.err, RS_DAMAGED, "at 0x18: time goes backward");
 	lines.err = NULL;
 	lines_free(&lines);
-	/* It was not the last of three that was wrong. */
+	/* The last of three was not the wrong one. */
 	m.n = 0;
 	window(&m, 0);
 	RECORD(&m, 0x81001, 1000);
@@ -382,7 +385,7 @@ TEST(time_that_goes_backward_or_leaps)
 
 static uint8_t capture[SMALL_CAPTURE_MAX];
 
-/* The records that a source gives, each as a number that stands for its event and words. */
+/* The records from a source, each as a number for its event and words. */
 struct given {
 	uint64_t record[RECORDS_MAX];
 	uint32_t n;
@@ -405,7 +408,7 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The reports count what was given, and no more; and no time but what there was. */
+/* The reports count only the records read, and only the time that passed. */
 static void report(struct rs_sink *sink, uint32_t given)
 {
 	struct rs_xen_result result;
@@ -455,7 +458,7 @@ static void give(const uint8_t *bytes, size_t n, struct given *given)
 	qsort(given->record, given->n, sizeof(given->record[0]), by_value);
 }
 
-/* How many of a are not in b. */
+/* Returns how many of a are not in b. */
 static uint32_t strangers(const struct given *a, const struct given *b)
 {
 	uint32_t j = 0, n = 0;
@@ -494,7 +497,7 @@ TEST(cut_at_every_byte)
 		cut(small_capture_read(i, capture));
 }
 
-/* One record may be another than it was: the one whose byte it is. None may be made up. */
+/* One record may change: the one with the byte. None may be made up. */
 static void turn(size_t bytes, size_t step)
 {
 	uint32_t unsaid = 0;
@@ -514,8 +517,8 @@ static void turn(size_t bytes, size_t step)
 	CHECK_EQ_U64(unsaid, 0);
 }
 
-/* Of the first; of the others, of some bytes, for it takes its time. */
-TEST(with_a_bit_of_each_byte_turned)
+/* All bytes of the first capture; some bytes of the others, because it takes long. */
+TEST(with_a_flipped_bit_in_each_byte)
 {
 	for (size_t i = 0; i < N_SMALL_CAPTURES; i++)
 		turn(small_capture_read(i, capture), i ? 7 : 1);

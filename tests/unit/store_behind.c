@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Packets that wait for the disk: in order, bounded, none twice and none forgotten; and a store
- * whose packets wait. */
+/*
+ * Packets that wait for the disk: in order, bounded, none twice and none missing; and a store whose
+ * packets wait.
+ */
 #include "store_kit.h"
 
 #include <pthread.h>
@@ -13,7 +15,7 @@
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
-/* In place of the disk: what was written, of whom. Under the queue's rule: one at a time. */
+/* Replaces the disk: what was written, by stream. The queue calls it once at a time. */
 static struct {
 	uint32_t next[FILLERS];
 	uint32_t wrong, ends, writing;
@@ -21,7 +23,7 @@ static struct {
 
 static struct rs_store_stream *stream_of(uint32_t filler)
 {
-	return (struct rs_store_stream *)(uintptr_t)(filler + 1); /* only told apart here */
+	return (struct rs_store_stream *)(uintptr_t)(filler + 1); /* only distinguished here */
 }
 
 static void note(struct rs_store_packet *packet)
@@ -80,7 +82,7 @@ static void fill_all(uint32_t bound, bool ahead, uint32_t writers)
 	CHECK_EQ_U64(disk.wrong, 0);
 }
 
-TEST(each_filler_s_packets_are_written_once_and_in_order)
+TEST(each_stream_s_packets_are_written_once_and_in_order)
 {
 	for (uint32_t writers = 0; writers <= FILLERS; writers++) {
 		for (uint32_t bound = 1; bound <= BOUND; bound++) {
@@ -90,7 +92,7 @@ TEST(each_filler_s_packets_are_written_once_and_in_order)
 	}
 }
 
-TEST(no_more_wait_than_may)
+TEST(no_more_packets_wait_than_the_limit)
 {
 	struct rs_behind *behind = rs_behind_create(BOUND, false, note);
 	struct rs_store_packet *packet = rs_store_packet_create(stream_of(0));
@@ -99,7 +101,7 @@ TEST(no_more_wait_than_may)
 	for (uint32_t n = 0; n < 10 * BOUND; n++) {
 		packet->what.records = n;
 		packet = rs_behind_swap(behind, packet);
-		/* no other thread writes: the one that hands over too many does */
+		/* no other thread writes: the one that exceeds the limit does */
 		CHECK_EQ_U64(disk.next[0], n + 1 < BOUND ? 0 : n + 2 - BOUND);
 	}
 	rs_behind_end(behind, packet);
@@ -127,7 +129,7 @@ static bool two_streams(struct kit_store *k)
 	       CHECK_OK(kit_store_stream(k, 0, NULL)) && CHECK_OK(kit_store_stream(k, 1, NULL));
 }
 
-TEST(what_waits_is_written_when_asked_and_at_the_end)
+TEST(waiting_packets_are_written_on_request_and_at_the_end)
 {
 	struct got_sink got = got_sink();
 	struct rs_store_summary sum;
@@ -143,7 +145,7 @@ TEST(what_waits_is_written_when_asked_and_at_the_end)
 		CHECK_OK(kit_store_flush(&k, i % 2));
 		CHECK(rs_store_waits(k.stream[0])); /* one queue for both */
 		CHECK_EQ_U64(size_of(&k, "stream_0") + size_of(&k, "stream_1"), (i - 1) * 128);
-		rs_store_write_queue(k.store, 1); /* there is none */
+		rs_store_write_queue(k.store, 1); /* none waits */
 		rs_store_write(k.stream[0]);
 		rs_store_progress(k.store, &sum);
 		CHECK_EQ_U64(sum.records, i);
@@ -167,7 +169,7 @@ TEST(what_waits_is_written_when_asked_and_at_the_end)
 	kit_store_deinit(&k);
 }
 
-/* Any time later, by a clock of the caller's. */
+/* Any later time, by the caller's clock. */
 static void flush_late(struct kit_store *k, uint32_t i)
 {
 	static uint64_t now_ns = 1;
@@ -176,7 +178,7 @@ static void flush_late(struct kit_store *k, uint32_t i)
 	CHECK_OK(rs_store_flush(k->stream[i], ++now_ns, 1));
 }
 
-TEST(what_is_behind_another_of_its_stream_has_time_to_fill)
+TEST(a_packet_after_another_of_its_stream_has_time_to_fill)
 {
 	const uint64_t head = sizeof(struct rs_packet_head);
 	struct rs_store_summary sum;
@@ -191,7 +193,7 @@ TEST(what_is_behind_another_of_its_stream_has_time_to_fill)
 	}
 	slots_one(&s, ORIGIN + 102, 102);
 	CHECK_OK(kit_store_put(&k, 1, &s));
-	flush_late(&k, 1); /* the first of its own */
+	flush_late(&k, 1); /* the first of its stream */
 	rs_store_write(k.stream[0]);
 	CHECK_EQ_U64(size_of(&k, "stream_0"), head + RS_SLOT_BYTES);
 	CHECK_EQ_U64(size_of(&k, "stream_1"), head + RS_SLOT_BYTES);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A trace cut at every byte of every file, and with every byte changed: nothing crashes, no event
- * comes out that did not go in, and what is missing is said. Then the same after a repair.
+ * is read that was not written, and missing ones are reported. The same after a repair.
  */
 #include "store_kit.h"
 
-/* The events of a whole trace, as they went in. */
+/* The events of an undamaged trace, as they were written. */
 struct whole {
 	struct kit_store k;
 	struct got_sink events;
-	char path[256]; /* of the copy that is harmed */
+	char path[256]; /* of the copy that is damaged */
 };
 
 static void whole_init(struct whole *w)
@@ -22,7 +22,7 @@ static void whole_init(struct whole *w)
 	REQUIRE_OK(kit_store_close(&w->k, NULL));
 	REQUIRE_OK(rs_trace_open(w->k.path, &trace));
 	CHECK_OK(trace_read(trace, NULL, &w->events));
-	/* events and streams belong to the trace: what is compared later is copied */
+	/* events and streams belong to the trace: data for a later comparison is copied */
 	for (size_t i = 0; i < w->events.n; i++) {
 		struct got *e = &w->events.at[i];
 
@@ -47,7 +47,10 @@ static bool same(const struct got *a, const struct got *b, bool probes)
 	       (!probes || !strcmp((const char *)b->payload + 2048, a->event->probe));
 }
 
-/* Whether what was read is part of what was written, in its order, but for losses of the reader. */
+/*
+ * Returns whether the events read are part of those written, in order, apart from the reader's
+ * losses.
+ */
 static bool is_part(const struct whole *w, const struct got_sink *got, bool probes)
 {
 	size_t at = 0;
@@ -69,7 +72,7 @@ static bool is_part(const struct whole *w, const struct got_sink *got, bool prob
 	return true;
 }
 
-/* Reads the harmed copy. what: the file; its description may name things otherwise. */
+/* Reads the damaged copy. what: the file; its description may have other names. */
 static void check_harmed(const struct whole *w, const char *file, const char *how, size_t at)
 {
 	bool described = strcmp(file, "ringside/describe") != 0;
@@ -88,8 +91,8 @@ static void check_harmed(const struct whole *w, const char *file, const char *ho
 	if (err && must_be_whole)
 		test_fail(TEST_HERE, "%s %s at %zu: %s", file, how, at, rs_error_text(err));
 	if (!err && got.n != w->events.n)
-		test_fail(TEST_HERE, "%s %s at %zu: %zu of %zu events, and nothing said", file, how,
-			  at, got.n, w->events.n);
+		test_fail(TEST_HERE, "%s %s at %zu: %zu of %zu events, no report", file, how, at,
+			  got.n, w->events.n);
 	if ((described || !err) && !is_part(w, &got, true))
 		test_fail(TEST_HERE, "%s %s at %zu: an event that was not written", file, how, at);
 	rs_error_free(err);
@@ -102,8 +105,10 @@ static const char *const files[] = { "metadata",      "stream_0",	   "stream_1",
 				     "ringside/state" };
 #define FILES (sizeof(files) / sizeof(files[0]))
 
-/* Of the state's block, which is blank but for its beginning, and of the metadata, which is not
- * read, not every byte. */
+/*
+ * Not every byte of the state's block, which is blank except for its beginning, and of the
+ * metadata, which is not read.
+ */
 static size_t step(const char *file, size_t at)
 {
 	if (!strcmp(file, "metadata"))
@@ -163,7 +168,7 @@ TEST(every_byte_of_every_file_changed)
 	whole_deinit(&w);
 }
 
-TEST(every_file_gone_or_empty_or_a_directory)
+TEST(every_file_missing_or_empty_or_a_directory)
 {
 	struct whole w;
 
@@ -181,7 +186,7 @@ TEST(every_file_gone_or_empty_or_a_directory)
 			check_harmed(&w, files[f], "gone", 0);
 		} else {
 			err = rs_trace_open(w.path, &trace);
-			CHECK_ERR(err, RS_USAGE, "no trace of Ringside's");
+			CHECK_ERR(err, RS_USAGE, "not a Ringside trace");
 		}
 		mkdir(path, 0755);
 		err = rs_trace_open(w.path, &trace);
@@ -198,8 +203,8 @@ TEST(every_file_gone_or_empty_or_a_directory)
 	whole_deinit(&w);
 }
 
-/* Where packets are lost, the loss reaches from the record before them to the one after. */
-TEST(a_loss_stands_between_its_neighbours)
+/* If packets are lost, the loss extends from the record before them to the one after. */
+TEST(a_loss_lies_between_its_neighbours)
 {
 	static const struct {
 		uint32_t packet; /* of 160 bytes: two records, at 10 n + 10 and 10 n + 11 */
@@ -208,7 +213,7 @@ TEST(a_loss_stands_between_its_neighbours)
 	} cases[] = {
 		{ 0, 1, 20, 20 },				      /* nothing before it */
 		{ 1, 1, 11, 30 }, { 1, 2, 11, 40 }, { 4, 1, 41, 41 }, /* nothing after it */
-		{ 0, 5, 0, 0 }, /* nothing at all: the trace's start */
+		{ 0, 5, 0, 0 }, /* no event at all: the trace's start */
 	};
 	struct kit_store k;
 	struct slots s = { 0 };
@@ -244,7 +249,7 @@ TEST(a_loss_stands_between_its_neighbours)
 				CHECK_OK(trace_read(trace, NULL, &got));
 			else
 				CHECK_ERR(trace_read(trace, NULL, &got), RS_DAMAGED,
-					  "not what was written");
+					  "its checksum is wrong");
 			if (CHECK_EQ_U64(got.n, 11 - 2 * cases[i].packets) &&
 			    CHECK(got.at[at].is_loss)) {
 				memcpy(&lost, got.at[at].payload, 28);
@@ -263,8 +268,8 @@ TEST(a_loss_stands_between_its_neighbours)
 	kit_store_deinit(&k);
 }
 
-/* A file that was not written does no harm, and is no stream of the trace's. */
-TEST(foreign_files_are_left_alone)
+/* A foreign file does no harm, and is not a stream of the trace. */
+TEST(foreign_files_are_ignored)
 {
 	struct whole w;
 	char path[256];
@@ -274,17 +279,17 @@ TEST(foreign_files_are_left_alone)
 	file_write(join(path, w.path, "notes.txt"), "hello", 5);
 	mkdir(join(path, w.path, "directory"), 0755);
 	file_write(join(path, w.path, "ringside/more"), "hello", 5);
-	check_harmed(&w, "nothing", "beside foreign files", 0);
+	check_harmed(&w, "nothing", "with foreign files", 0);
 	whole_deinit(&w);
 }
 
-TEST(what_is_no_trace_is_said_clearly)
+TEST(an_invalid_trace_is_reported_clearly)
 {
 	struct rs_trace *trace = NULL;
 	char temp[64], path[256];
 
 	make_temp(temp);
-	CHECK_ERR(rs_trace_open(temp, &trace), RS_USAGE, "is no trace of Ringside's");
+	CHECK_ERR(rs_trace_open(temp, &trace), RS_USAGE, "is not a Ringside trace");
 	CHECK_ERR(rs_trace_open(join(path, temp, "none"), &trace), RS_USAGE, "no such directory");
 	file_write(join(path, temp, "file"), "x", 1);
 	CHECK_ERR(rs_trace_open(path, &trace), RS_USAGE, "is a file: name a directory");
@@ -312,8 +317,7 @@ static size_t kept(const struct got_sink *got)
 	return n;
 }
 
-/* Repairs the harmed copy, which must be whole then: closed by repair, and nothing to complain of.
- */
+/* Repairs the damaged copy, which must be valid then: closed by repair, and without a warning. */
 static void check_repaired(const struct whole *w, const char *file, const char *how, size_t at)
 {
 	struct rs_repair_result result = { 0 };
@@ -328,7 +332,7 @@ static void check_repaired(const struct whole *w, const char *file, const char *
 	if (!err)
 		err = rs_trace_open(w->path, &trace);
 	if (!err) {
-		/* a whole trace stays as it was closed */
+		/* an undamaged trace stays closed as it was */
 		CHECK_EQ_U64(rs_trace_end_state(trace),
 			     strcmp(file, "nothing") != 0 ? RS_TRACE_REPAIRED : RS_TRACE_CLOSED);
 		err = trace_read(trace, NULL, &after);
@@ -338,7 +342,7 @@ static void check_repaired(const struct whole *w, const char *file, const char *
 			  rs_error_text(err));
 	rs_error_free(err);
 	if (!is_part(w, &after, true))
-		test_fail(TEST_HERE, "%s %s at %zu: repair made an event", file, how, at);
+		test_fail(TEST_HERE, "%s %s at %zu: repair made up an event", file, how, at);
 	if (kept(&after) != kept(&before))
 		test_fail(TEST_HERE, "%s %s at %zu: %zu records, %zu before the repair", file, how,
 			  at, kept(&after), kept(&before));
@@ -387,7 +391,7 @@ TEST(a_stream_cut_or_changed_anywhere_is_repaired)
 	whole_deinit(&w);
 }
 
-TEST(a_whole_trace_stays_as_it_is_in_a_repair)
+TEST(repair_does_not_change_an_undamaged_trace)
 {
 	struct whole w;
 
@@ -410,7 +414,7 @@ TEST(a_whole_trace_stays_as_it_is_in_a_repair)
 	whole_deinit(&w);
 }
 
-TEST(a_stream_without_its_file_is_repaired_by_an_empty_one)
+TEST(a_missing_stream_is_replaced_by_an_empty_one)
 {
 	struct whole w;
 	char path[256];
@@ -436,8 +440,8 @@ TEST(a_trace_that_is_being_recorded_is_not_repaired)
 
 /* ---- lines that are invalid ------------------------------------------------------------------ */
 
-/* Puts `with` in the place of the line that begins with `what`. */
-static void line_spoil(const char *path, const char *what, const char *with)
+/* Puts `with` in place of the line that begins with `what`. */
+static void line_replace(const char *path, const char *what, const char *with)
 {
 	size_t bytes;
 	uint8_t *data = file_read(path, &bytes);
@@ -464,7 +468,7 @@ static size_t events_of(const struct got_sink *got, uint32_t stream)
 	return n;
 }
 
-TEST(a_line_that_makes_no_sense_costs_its_stream_alone)
+TEST(an_invalid_line_costs_only_its_stream)
 {
 	static const struct {
 		const char *line, *with, *says;
@@ -488,7 +492,7 @@ TEST(a_line_that_makes_no_sense_costs_its_stream_alone)
 		struct rs_trace *trace;
 
 		copy_directory(w.k.path, w.path);
-		line_spoil(join(path, w.path, "ringside/describe"), cases[i].line, cases[i].with);
+		line_replace(join(path, w.path, "ringside/describe"), cases[i].line, cases[i].with);
 		file_write(join(path, w.path, "ringside/state"), "{\"state\":\"closed\"}", 18);
 		REQUIRE_OK(rs_trace_open(w.path, &trace));
 		CHECK_ERR(trace_read(trace, NULL, &got), RS_DAMAGED, cases[i].says);
@@ -508,7 +512,7 @@ TEST(a_line_that_makes_no_sense_costs_its_stream_alone)
 	whole_deinit(&w);
 }
 
-TEST(more_lines_that_make_no_sense_than_are_skipped)
+TEST(more_invalid_lines_than_are_skipped)
 {
 	struct kit_store k;
 	char path[256];
@@ -528,9 +532,9 @@ TEST(more_lines_that_make_no_sense_than_are_skipped)
 	kit_store_deinit(&k);
 }
 
-/* ---- descriptions made to hurt --------------------------------------------------------------- */
+/* ---- hostile descriptions -------------------------------------------------------------------- */
 
-/* Longer than 80 lines because it is a table of what each bad line is answered with. */
+/* Longer than 80 lines because it is a table of invalid lines and their error messages. */
 TEST(hostile_descriptions)
 {
 #define HEAD "{\"ringside\":{\"version\":1,\"uuid\":\"00000000-0000-4000-8000-000000000000\"}}\n"
@@ -588,7 +592,7 @@ TEST(hostile_descriptions)
 		  "field 'b' after a stack" },
 		{ HEAD CLOCK CLASS EVENT("1048577", "[]"), "already" },
 		{ HEAD CLOCK CLASS EVENT("1", "[]") EVENT("1", "[" FIELD("a", "0", "0") "]"),
-		  "line 5: event 0x1 is p:c::n already" },
+		  "line 5: event 0x1 is already p:c::n" },
 		{ HEAD CLOCK CLASS "{\"name\":{\"class\":0,\"id\":4294967296,\"text\":\"x\"}}\n",
 		  "line 4: no valid description of a name" },
 		{ HEAD CLOCK CLASS "{\"name\":{\"class\":1,\"id\":1,\"text\":\"x\"}}\n",
@@ -599,7 +603,7 @@ TEST(hostile_descriptions)
 		{ HEAD CLOCK CLASS
 		  "{\"stream\":{\"index\":65536,\"class\":0,\"vcpu\":0,\"cpu\":0,\"tid\":0}}\n",
 		  "line 4: no valid description of a stream" },
-		/* a number beyond int is no number of a thread, not another one */
+		/* a number beyond int is not a thread's number */
 		{ HEAD CLOCK CLASS "{\"stream\":{\"index\":0,\"class\":0,\"vcpu\":0,\"cpu\":0,"
 				   "\"tid\":4294967303}}\n",
 		  "line 4: no valid description of a stream" },
@@ -625,7 +629,7 @@ TEST(hostile_descriptions)
 		file_write(path, bad[i].text, strlen(bad[i].text));
 		CHECK_ERR(trace_complaint(temp), RS_DAMAGED, bad[i].part);
 	}
-	/* what a later version adds is passed over; a last line without its end, too */
+	/* additions of a later version are skipped, and so is a last line without a newline */
 	file_write(path, HEAD CLOCK "{\"later\":[1]}\n" CLASS "{\"cl",
 		   strlen(HEAD CLOCK CLASS) + 18);
 	CHECK_OK(rs_trace_open(temp, &trace));

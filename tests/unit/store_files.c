@@ -8,7 +8,7 @@
 #define STREAMS 1009
 #define ROUNDS	3
 
-/* No descriptor from n on; returns the limit that was. */
+/* Allows no descriptor from n on; returns the previous limit. */
 static rlim_t limit_descriptors(rlim_t n)
 {
 	struct rlimit limit;
@@ -29,7 +29,7 @@ static rlim_t first_free(void)
 	return (rlim_t)fd;
 }
 
-/* Some records into each of them, in turns. */
+/* Some records into each of them, alternately. */
 static void write_all(struct kit_store *k, struct rs_store_stream **streams, uint64_t from)
 {
 	for (uint64_t round = 0; round < ROUNDS; round++) {
@@ -56,7 +56,7 @@ TEST(more_streams_than_descriptors)
 	struct kit_store k;
 	rlim_t before = limit_descriptors(first_free() + 5);
 
-	/* the directory, its folder, the state, the description; and one for all else */
+	/* the directory, its folder, the state, the description; and one for all others */
 	REQUIRE(kit_store_init(&k, NULL));
 	for (uint32_t i = 0; i < STREAMS; i++)
 		REQUIRE_OK(rs_store_add_stream(k.store, k.class_index, &plain, &streams[i]));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the store writes, as literal bytes; the description, state and index; binaries. */
+/* The store's output as literal bytes; the description, state and index; binaries. */
 #include "store_kit.h"
 
 #include <jansson.h>
@@ -17,7 +17,7 @@ static uint8_t *trace_file(const struct kit_store *k, const char *name, size_t *
 	return data;
 }
 
-/* The UUID that the description says, as bytes. */
+/* Returns the description's UUID as bytes. */
 static void uuid_of(const struct kit_store *k, uint8_t uuid[16])
 {
 	size_t bytes;
@@ -104,8 +104,8 @@ static uint32_t half(const uint8_t *at)
 	return (uint32_t)word(at);
 }
 
-/* Walks a stream file by the documented offsets alone, and the index beside it. */
-TEST(packets_follow_each_other_and_the_index_says_where)
+/* Walks a stream file by only the documented offsets, and the index with it. */
+TEST(packets_are_contiguous_and_the_index_locates_them)
 {
 	struct kit_store k;
 	uint8_t *file, *index;
@@ -185,7 +185,7 @@ static char *state_of(const struct kit_store *k)
 	return text;
 }
 
-TEST(the_state_is_told_and_locked_while_recording)
+TEST(the_state_is_written_and_locked_while_recording)
 {
 	struct kit_store k;
 	struct rs_trace *trace;
@@ -213,7 +213,7 @@ TEST(the_state_is_told_and_locked_while_recording)
 	kit_store_deinit(&k);
 }
 
-TEST(what_is_written_is_read)
+TEST(written_events_are_read)
 {
 	struct got_sink got = got_sink();
 	struct rs_store_summary sum;
@@ -238,7 +238,7 @@ TEST(what_is_written_is_read)
 	CHECK_EQ_U64(rs_trace_clock(trace)->ns_mult, k.clock.ns_mult);
 	CHECK_STR(rs_trace_clock(trace)->freq_from, "test");
 	CHECK(rs_trace_binary(trace, 0) == NULL);
-	/* the schema, all of it, as it was */
+	/* the complete schema, unchanged */
 	CHECK_EQ_U64(rs_schema_count(stream->schema), rs_schema_count(k.schema));
 	for (uint32_t i = 0; i < rs_schema_count(k.schema); i++) {
 		const struct rs_event *a = rs_schema_event(k.schema, i);
@@ -329,7 +329,7 @@ TEST(binaries_have_their_hash_and_build_id)
 	kit_store_deinit(&k);
 }
 
-TEST(names_and_events_that_come_later_are_on_disk_before_their_packets)
+TEST(later_names_and_events_are_on_disk_before_their_packets)
 {
 	struct slots s = { 0 };
 	struct kit_store k;
@@ -367,7 +367,7 @@ TEST(names_and_events_that_come_later_are_on_disk_before_their_packets)
 	kit_store_deinit(&k);
 }
 
-TEST(a_clock_that_was_measured_again_is_told_again)
+TEST(a_clock_that_is_measured_again_is_written_again)
 {
 	struct kit_store k;
 	struct rs_clock refined;
@@ -387,7 +387,7 @@ TEST(a_clock_that_was_measured_again_is_told_again)
 	kit_store_deinit(&k);
 }
 
-TEST(where_a_trace_can_t_be_made)
+TEST(paths_where_no_trace_can_be_made)
 {
 	struct rs_clock clock = kit_clock(0);
 	struct rs_store *store = NULL;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The store where a file can't grow: a limit on file sizes stands for the full disk, so that it can
- * be full at any byte, and have room again. What was kept and what was lost is what was put.
+ * The store when a file cannot grow: a file size limit takes the place of a full disk, so that the
+ * disk can be full at any byte, and have room again. Kept and lost records add up to those put.
  */
 #include "store_kit.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 
-/* No file beyond bytes; a test lifts it again. */
+/* Limits files to this many bytes; a test lifts the limit again. */
 static void limit_files(uint64_t bytes)
 {
 	struct rlimit limit;
@@ -49,7 +49,7 @@ static size_t kept(const struct got_sink *got)
 
 #define BEFORE 1009 /* records; more bytes than the other files need */
 
-/* Records, then some that meet the limit, then, where there is room again, one more. */
+/* Records, then some that reach the limit, then, with room again, one more. */
 static void stream_full_at(uint64_t more, bool room_again)
 {
 	struct got_sink got = got_sink();
@@ -71,7 +71,7 @@ static void stream_full_at(uint64_t more, bool room_again)
 	slots_lost(&s, ORIGIN + 9, 100, ORIGIN + 8, RS_LOST_FULL);
 	CHECK_OK(kit_store_put(&k, 0, &s));
 	CHECK_ERR(kit_store_flush(&k, 0), RS_FAILED, "File too large");
-	/* again: a loss that reports them, and one more, are still too much */
+	/* again: a loss record for them, and one more record, are still too much */
 	slots_one(&s, ORIGIN + 10, 10);
 	CHECK_OK(kit_store_put(&k, 0, &s));
 	CHECK_ERR(kit_store_flush(&k, 0), RS_FAILED, "File too large");
@@ -88,7 +88,7 @@ static void stream_full_at(uint64_t more, bool room_again)
 	CHECK_EQ_U64(rs_trace_end_state(trace), RS_TRACE_CUT);
 	err = trace_read(trace, NULL, &got);
 	CHECK_ERR(err, RS_DAMAGED,
-		  room_again ? "not all was recorded: " : "109 records lost at its end: ");
+		  room_again ? "the recording is incomplete: " : "109 records lost at its end: ");
 	CHECK_EQ_U64(kept(&got), sum.records);
 	CHECK_EQ_U64(got.lost, room_again ? 108 : 0);
 	if (room_again && CHECK_EQ_U64(got.n, BEFORE + 2)) {
@@ -102,7 +102,7 @@ static void stream_full_at(uint64_t more, bool room_again)
 	}
 	rs_trace_close(trace);
 	got_free(&got);
-	/* a repair puts into the stream what only the state told */
+	/* a repair adds to the stream what only the state had */
 	CHECK_OK(rs_trace_repair(k.path, &(struct rs_repair_result){ 0 }));
 	REQUIRE_OK(rs_trace_open(k.path, &trace));
 	CHECK_OK(trace_read(trace, NULL, &got));
@@ -141,8 +141,7 @@ static void description_full_at(uint64_t more)
 	slots_record(&s, ORIGIN + 1, RS_ID_SPAN_BEGIN, &span, sizeof(span));
 	CHECK_OK(kit_store_put(&k, 0, &s));
 	CHECK_ERR(kit_store_flush(&k, 0), RS_FAILED, "File too large");
-	/* a thread that begins meanwhile is one more stream, no matter how often the disk is full
-	 */
+	/* a new thread adds one stream, no matter how often the disk is full */
 	CHECK_OK(kit_store_stream(&k, 1, NULL));
 	slots_record(&s, ORIGIN + 2, USER(20), "12345678", 8);
 	CHECK_OK(kit_store_put(&k, 1, &s));
@@ -157,7 +156,7 @@ static void description_full_at(uint64_t more)
 	CHECK_EQ_U64(sum.lost, 3);
 	REQUIRE_OK(rs_trace_open(k.path, &trace));
 	CHECK_EQ_U64(rs_trace_stream_count(trace), 2);
-	CHECK_ERR(trace_read(trace, NULL, &got), RS_DAMAGED, "not all was recorded");
+	CHECK_ERR(trace_read(trace, NULL, &got), RS_DAMAGED, "the recording is incomplete");
 	CHECK_EQ_U64(kept(&got), 2);
 	CHECK_EQ_U64(got.lost, 3);
 	CHECK_STR(rs_schema_name(rs_trace_stream(trace, 0)->schema, 5), "late name");
@@ -175,7 +174,7 @@ TEST(the_description_s_file_is_full_at_any_byte)
 /* ---- a repair ----------------------------------------------------------------------------------
  */
 
-TEST(a_trace_that_needs_no_mending_is_repaired_on_a_full_disk)
+TEST(an_undamaged_trace_is_repaired_on_a_full_disk)
 {
 	struct rs_repair_result result = { 0 };
 	struct rs_error *err;
@@ -191,7 +190,7 @@ TEST(a_trace_that_needs_no_mending_is_repaired_on_a_full_disk)
 	CHECK_OK(err);
 	CHECK_EQ_U64(result.streams_changed, 0);
 	CHECK_OK(trace_complaint(k.path));
-	/* one that does: the error, and the trace stays as it was */
+	/* a damaged one is not: an error, and the trace stays unchanged */
 	unlink(join(path, k.path, "metadata"));
 	limit_files(0);
 	err = rs_trace_repair(k.path, &result);
@@ -204,7 +203,7 @@ TEST(a_trace_that_needs_no_mending_is_repaired_on_a_full_disk)
 /* ---- the index --------------------------------------------------------------------------------
  */
 
-TEST(an_index_with_holes_is_not_believed)
+TEST(an_index_with_holes_is_ignored)
 {
 	struct got_sink got = got_sink();
 	struct rs_trace *trace;

@@ -35,7 +35,7 @@ static void packet(struct kit_store *k, uint32_t stream, uint64_t value, uint64_
 	CHECK_OK(kit_store_flush(k, stream));
 }
 
-TEST(what_was_not_dropped_is_written_whole)
+TEST(kept_packets_are_written_completely)
 {
 	struct got_sink got = got_sink();
 	const struct rs_trace_flight *flight;
@@ -76,7 +76,7 @@ TEST(what_was_not_dropped_is_written_whole)
 	kit_store_deinit(&k);
 }
 
-TEST(the_oldest_go_first_and_are_no_loss)
+TEST(the_oldest_packets_are_dropped_without_a_loss)
 {
 	struct got_sink got = got_sink();
 	struct rs_store_kept kept;
@@ -110,7 +110,7 @@ TEST(the_oldest_go_first_and_are_no_loss)
 	CHECK(rs_trace_flight(trace) != NULL);
 	got_free(&got);
 	rs_trace_close(trace);
-	/* it goes on, and keeps what it has; only a directory is written once */
+	/* it continues, and keeps its packets; only a directory is written once */
 	packet(&k, 0, 101 * 101, 101);
 	CHECK_ERR(write_kept(&k, &kept), RS_USAGE, "exists already");
 	remove_tree(join(again, k.temp, "trace"));
@@ -121,9 +121,11 @@ TEST(the_oldest_go_first_and_are_no_loss)
 	kit_store_deinit(&k);
 }
 
-/* Nobody finishes a packet before it is full, and there is memory for less than a packet of a store
- * on disk: the newest are kept nevertheless. */
-TEST(what_comes_at_once_is_kept_as_far_as_it_fits)
+/*
+ * No packet is finished before it is full, and there is memory for less than a packet of a store on
+ * disk: the newest are still kept.
+ */
+TEST(a_burst_is_kept_as_far_as_it_fits)
 {
 	struct got_sink got = got_sink();
 	struct rs_store_kept kept;
@@ -155,7 +157,7 @@ TEST(what_comes_at_once_is_kept_as_far_as_it_fits)
 	kit_store_deinit(&k);
 }
 
-TEST(what_is_too_old_goes)
+TEST(old_packets_are_dropped)
 {
 	struct rs_store_kept kept;
 	struct kit_store k;
@@ -174,8 +176,7 @@ TEST(what_is_too_old_goes)
 	kit_store_deinit(&k);
 }
 
-/* ---- where it can't be written -----------------------------------------------------------------
- */
+/* ---- write errors --------------------------------------------------------------------------- */
 
 static void limit_files(rlim_t bytes)
 {
@@ -187,7 +188,7 @@ static void limit_files(rlim_t bytes)
 	CHECK(!setrlimit(RLIMIT_FSIZE, &limit));
 }
 
-TEST(what_can_t_be_written_is_said_and_kept_all_the_same)
+TEST(a_write_error_is_reported_and_the_packets_are_kept)
 {
 	struct got_sink got = got_sink();
 	struct rs_store_kept kept;
@@ -198,7 +199,7 @@ TEST(what_can_t_be_written_is_said_and_kept_all_the_same)
 	REQUIRE(keeping_init(&k, HOUR_NS, 16 * MIB));
 	REQUIRE_OK(kit_store_stream(&k, 0, NULL));
 	packet(&k, 0, 0, 1009);
-	/* a packet that with a loss before it is as long as one may be */
+	/* a packet that reaches the maximum length with a loss before it */
 	for (int i = 0; i < 3; i++)
 		packet(&k, 0, 2000 + (uint64_t)i * 30000, 20011 - 2000 * (uint64_t)i);
 	limit_files(1009 * 32 + 96 + 40);
@@ -224,7 +225,9 @@ TEST(what_can_t_be_written_is_said_and_kept_all_the_same)
 	kit_store_deinit(&k);
 }
 
-/* ---- while it goes on --------------------------------------------------------------------------
+/*
+ * ---- concurrent packets
+ * --------------------------------------------------------------------------
  */
 
 #define WRITERS	    3
@@ -243,7 +246,7 @@ static void *keep_on(void *arg)
 	return NULL;
 }
 
-/* In each stream of what was written: records without a gap, up to some end. */
+/* In each stream of the written trace: records without a gap, up to some end. */
 static void check_written(const char *path)
 {
 	struct got_sink got = got_sink();
@@ -267,7 +270,7 @@ static void check_written(const char *path)
 	rs_trace_close(trace);
 }
 
-TEST(it_is_written_while_packets_come_and_go)
+TEST(it_is_written_while_packets_are_added_and_dropped)
 {
 	pthread_t threads[WRITERS];
 	struct rs_store_summary sum;
@@ -292,7 +295,7 @@ TEST(it_is_written_while_packets_come_and_go)
 	kit_store_deinit(&going);
 }
 
-TEST(a_line_of_a_flight_that_makes_no_sense)
+TEST(an_invalid_line_of_a_flight_recorder)
 {
 	static const char *const bad[] = { "7",
 					   "{}",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Traces written through the store's writer with records of the test's choosing, and read again. */
+/* Writes traces through the store's writer with chosen records, and reads them again. */
 #ifndef RS_TESTS_UNIT_STORE_KIT_H
 #define RS_TESTS_UNIT_STORE_KIT_H
 
@@ -12,7 +12,7 @@
 
 #define ORIGIN UINT64_C(1000000)
 
-/* Slots in a port of their own, as one run. */
+/* Slots in a separate port, as one run. */
 KIT bool flat_poll(void *ctx, uint32_t *tail, uint64_t *refused)
 {
 	*tail = ((struct slots *)ctx)->n * RS_SLOT_BYTES;
@@ -32,7 +32,7 @@ KIT bool flat_release(void *ctx, uint32_t head)
 	return true;
 }
 
-/* A trace in the making: one class, streams of it. */
+/* A trace that is being written: one class, streams of it. */
 struct kit_store {
 	char temp[64], path[256];
 	struct rs_schema *schema;
@@ -51,7 +51,7 @@ KIT bool kit_store_init(struct kit_store *k, const char *directory)
 	       CHECK_OK(rs_store_add_class(k->store, k->schema, &k->clock, &k->class_index));
 }
 
-/* Stream i of the test; a whole identity or, where it is NULL, a thread named after i. */
+/* Stream i of the test; a complete identity or, if it is NULL, a thread with a name from i. */
 KIT struct rs_error *kit_store_stream(struct kit_store *k, uint32_t i,
 				      const struct rs_stream *identity)
 {
@@ -64,7 +64,7 @@ KIT struct rs_error *kit_store_stream(struct kit_store *k, uint32_t i,
 				   &k->stream[i]);
 }
 
-/* Records on their way into a stream, as a ring's would be. The first error of the store's. */
+/* Records for a stream, as from a ring. The store's first error. */
 KIT struct rs_error *kit_store_put(struct kit_store *k, uint32_t i, struct slots *s)
 {
 	struct rs_drain *drain = &k->drain[i];
@@ -91,7 +91,7 @@ KIT struct rs_error *kit_store_put(struct kit_store *k, uint32_t i, struct slots
 	return err;
 }
 
-/* Writes what there is as a packet of its own. */
+/* Writes the available records as a packet. */
 KIT struct rs_error *kit_store_flush(struct kit_store *k, uint32_t i)
 {
 	return rs_store_flush(k->stream[i], 0, 0);
@@ -127,7 +127,7 @@ KIT struct rs_error *trace_read(struct rs_trace *trace, const struct rs_query *q
 	return err;
 }
 
-/* What there is to complain of a trace: when it is opened or, else, read to its end. */
+/* Returns the errors of a trace, when it is opened or read to its end. */
 KIT struct rs_error *trace_complaint(const char *path)
 {
 	struct got_sink got = got_sink();
@@ -142,8 +142,8 @@ KIT struct rs_error *trace_complaint(const char *path)
 }
 
 /*
- * A small trace with everything in it: three streams, names, every type of field, several packets,
- * losses, a stream with nothing. For tests of damage.
+ * A small trace with every feature: three streams, names, every type of field, several packets,
+ * losses, an empty stream. For tests of damage.
  */
 KIT void kit_store_everything(struct kit_store *k)
 {

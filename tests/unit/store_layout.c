@@ -2,7 +2,7 @@
 /*
  * A stored record, byte by byte. A slot is ACRN's trace_entry (hypervisor/debug/trace.c in
  * acrn-hypervisor): u64 tsc; u64 with the id in bits 0 to 47, n_data in 48 to 55, cpu in 56 to
- * 63; 16 bytes of payload. In the file it stands as it stood in the ring, behind a packet's
+ * 63; 16 bytes of payload. In the file a slot has the same bytes as in the ring, after a packet's
  * header of 96 bytes.
  */
 #include "../test.h"
@@ -24,7 +24,7 @@ static const uint8_t vm_exit[32] = {
 	0x23, 0x01, 0x00, 0x81, 0xff, 0xff, 0xff, 0xff, /* rip */
 };
 
-/* A trace of one record in a fresh directory; the bytes of its stream. */
+/* Writes a trace of one record to a new directory. Returns the bytes of its stream. */
 static size_t store_one(char *directory, uint8_t *bytes, size_t room)
 {
 	struct rs_clock clock = { .name = "host", .freq_hz = 1000000000, .freq_from = "test" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The store as a sink: what a source gives is what the trace written from it gives. */
+/* The store as a sink: the trace written from a source gives the same events as the source. */
 #include "store_kit.h"
 
 #include "event/view.h"
@@ -7,7 +7,7 @@
 
 #define ON 7 /* c::on(u32 tid, u64 n) */
 
-/* What belongs to a got event, as bytes: its fields and its text. */
+/* The content of an event that was read, as bytes: its fields and its text. */
 static size_t own_bytes(const struct got *got)
 {
 	const struct rs_event *event = got->event;
@@ -42,7 +42,10 @@ static void check_same(const struct got *a, const struct got *b)
 		CHECK(!memcmp(b->payload, a->payload, own_bytes(a)));
 }
 
-/* Reads one trace into another, named `second` beside it; the stream order is the first's. */
+/*
+ * Writes a trace from another one, named `second` in the same folder; the stream order is the
+ * first's.
+ */
 static struct rs_error *copy(struct rs_trace *trace, const char *to, const struct rs_error *damage,
 			     struct rs_store_summary *summary)
 {
@@ -96,7 +99,7 @@ static void check_copy(struct kit_store *k)
 	rs_trace_close(to);
 }
 
-TEST(every_kind_of_record_comes_back_as_it_was)
+TEST(every_kind_of_record_is_read_unchanged)
 {
 	struct kit_store k;
 
@@ -106,7 +109,7 @@ TEST(every_kind_of_record_comes_back_as_it_was)
 	kit_store_deinit(&k);
 }
 
-/* More than a packet a stream, so that the sink writes in the middle. */
+/* More than a packet per stream, so that the sink writes before the end. */
 TEST(many_packets)
 {
 	struct slots s = { 0 };
@@ -135,8 +138,8 @@ static void put_on(struct slots *s, uint64_t tsc, uint32_t tid, uint64_t n)
 	slots_record(s, tsc, USER(ON), &payload, sizeof(payload));
 }
 
-/* Two host CPUs' streams with three threads in them, one of whose tids comes again. */
-TEST(threads_stay_threads)
+/* Two host CPUs' streams with three threads, one of which has a reused tid. */
+TEST(threads_are_preserved)
 {
 	static const struct rs_stream cpus[] = { { .vcpu = -1, .cpu = 0, .tid = -1 },
 						 { .vcpu = -1, .cpu = 1, .tid = -1 } };
@@ -181,7 +184,7 @@ static struct rs_view view_of(const struct rs_stream *stream, uint32_t n, uint64
 				 .cpu = RS_UNKNOWN };
 }
 
-TEST(a_stamp_that_goes_back_is_said)
+TEST(a_stamp_that_goes_back_is_reported)
 {
 	struct rs_schema *schema = kit_schema("app");
 	struct rs_clock clock = kit_clock(ORIGIN);
@@ -215,8 +218,8 @@ TEST(a_stamp_that_goes_back_is_said)
 	remove_tree(temp);
 }
 
-/* Two sources may each have a clock `host`, and they need not agree. */
-TEST(clocks_of_one_name_stay_apart)
+/* Two sources may each have a clock `host`, which may differ. */
+TEST(clocks_with_one_name_stay_separate)
 {
 	struct rs_schema *schema = kit_schema("app"), *other = kit_schema("other");
 	struct rs_clock clock = kit_clock(ORIGIN), late = kit_clock(ORIGIN + 1000), same = clock;
@@ -253,7 +256,7 @@ TEST(clocks_of_one_name_stay_apart)
 	remove_tree(temp);
 }
 
-TEST(damage_of_the_source_is_told_to_readers)
+TEST(damage_of_the_source_is_reported_to_readers)
 {
 	struct rs_clock clock = kit_clock(ORIGIN);
 	struct rs_error *damage = rs_error_create(RS_DAMAGED, "the file is cut"), *err;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Streams of many threads: whose each event is, what filters make of it, and a description that
- * lies. */
+/*
+ * Streams of many threads: each event's thread, the effect of filters, and an invalid description.
+ */
 #include "store_kit.h"
 
 #define ON   7	/* c::on(u32 tid, u64 n) */
-#define TIDY 8	/* c::tidy(u64 tid): not the event that names a thread */
+#define TIDY 8	/* c::tidy(u64 tid): not an event with a thread's tid */
 #define BASE 97 /* a tid */
 
 static void declare(struct kit_store *k)
@@ -33,7 +34,7 @@ static void add(struct kit_store *k, int tid, const char *vm, int vcpu, uint64_t
 			.tid = tid, .pid = 13, .vm = vm, .vcpu = vcpu, .from = from }));
 }
 
-/* Two CPUs' streams, on which two vCPUs' threads take turns; one tid comes again as another's. */
+/* Two CPUs' streams, on which two vCPUs' threads alternate; one tid is reused by another thread. */
 static bool make(struct kit_store *k)
 {
 	static const struct rs_stream cpu0 = { .vcpu = -1, .cpu = 0, .tid = -1 };
@@ -46,7 +47,7 @@ static bool make(struct kit_store *k)
 	declare(k);
 	CHECK_OK(kit_store_stream(k, 0, &cpu0));
 	CHECK_OK(kit_store_stream(k, 1, &cpu1));
-	/* out of order, and one told twice */
+	/* out of order, and one of them twice */
 	add(k, BASE, "second", 3, ORIGIN + 50);
 	add(k, BASE + 1, "one", -1, ORIGIN);
 	add(k, BASE, "first", 0, ORIGIN + 10);
@@ -96,7 +97,7 @@ static void check_identities(const struct got_sink *got)
 	}
 }
 
-TEST(each_event_is_its_thread_s)
+TEST(each_event_belongs_to_its_thread)
 {
 	struct got_sink got = got_sink();
 	struct rs_source *source = NULL;
@@ -105,10 +106,10 @@ TEST(each_event_is_its_thread_s)
 
 	REQUIRE(make(&k));
 	REQUIRE_OK(rs_trace_open(k.path, &trace));
-	REQUIRE_OK(rs_trace_source(trace, &source)); /* has the streams of tids of no line */
+	REQUIRE_OK(rs_trace_source(trace, &source)); /* with tids without a line */
 	CHECK_OK(rs_run(source, NULL, &got.sink, NULL));
 	check_identities(&got);
-	/* a stream for a thread, wherever it ran */
+	/* a stream for each thread, wherever it ran */
 	CHECK(got.at[0].stream == got.at[3].stream);
 	CHECK(got.at[4].stream == got.at[11].stream);
 	CHECK(got.at[0].stream->index != got.at[4].stream->index);
@@ -135,7 +136,7 @@ static size_t count(struct rs_trace *trace, const struct rs_query *query, uint64
 	return n;
 }
 
-TEST(filters_by_vm_and_vcpu_see_threads_and_keep_what_may_be_theirs)
+TEST(filters_by_vm_and_vcpu_keep_threads_that_may_match)
 {
 	struct rs_query query;
 	struct rs_trace *trace;
@@ -152,7 +153,7 @@ TEST(filters_by_vm_and_vcpu_see_threads_and_keep_what_may_be_theirs)
 	query.vm = "f*";
 	CHECK_EQ_U64(count(trace, &query, &lost), 3 + 1);
 	CHECK_EQ_U64(lost, 5);
-	query.from_ns = 50; /* by the index, past a whole packet's beginning */
+	query.from_ns = 50; /* by the index, after the beginning of a complete packet */
 	query.vm = "second";
 	CHECK_EQ_U64(count(trace, &query, &lost), 2 + 1);
 	rs_query_init(&query);
@@ -163,7 +164,7 @@ TEST(filters_by_vm_and_vcpu_see_threads_and_keep_what_may_be_theirs)
 	kit_store_deinit(&k);
 }
 
-TEST(a_repair_keeps_whose_they_are)
+TEST(a_repair_keeps_the_threads)
 {
 	struct got_sink got = got_sink();
 	struct rs_repair_result result;
@@ -172,7 +173,7 @@ TEST(a_repair_keeps_whose_they_are)
 	char path[256];
 
 	REQUIRE(make(&k));
-	/* the last record of the second stream goes */
+	/* the last record of the second stream is removed */
 	REQUIRE(!truncate(join(path, k.path, "stream_1"), 96 + 3 * 32 + 16));
 	CHECK_OK(rs_trace_repair(k.path, &result));
 	CHECK_EQ_U64(result.lost, 1);
@@ -187,8 +188,8 @@ TEST(a_repair_keeps_whose_they_are)
 	kit_store_deinit(&k);
 }
 
-/* A line of the writer's own, before the packet: nothing but its flush is awaited. */
-TEST(a_thread_is_on_disk_when_it_was_told)
+/* The writer's own line, before the packet: only its flush is awaited. */
+TEST(a_thread_is_on_disk_once_it_was_added)
 {
 	struct got_sink got = got_sink();
 	struct rs_trace *trace;
@@ -216,9 +217,11 @@ TEST(a_thread_is_on_disk_when_it_was_told)
 	kit_store_deinit(&k);
 }
 
-/* More tids without a line than get a stream of their own: the rest are their file's, and nothing
- * is lost. */
-TEST(tids_of_no_line_are_bounded)
+/*
+ * More tids without a line than get a separate stream: the others are in their file's stream, and
+ * nothing is lost.
+ */
+TEST(tids_without_a_line_are_bounded)
 {
 	const uint32_t tids = 65536 + 37;
 	struct got_sink got = got_sink();
@@ -250,7 +253,7 @@ TEST(tids_of_no_line_are_bounded)
 	kit_store_deinit(&k);
 }
 
-TEST(lines_of_threads_that_make_no_sense)
+TEST(invalid_lines_of_threads)
 {
 	static const struct {
 		const char *line, *says;
@@ -293,7 +296,7 @@ TEST(lines_of_threads_that_make_no_sense)
 	kit_store_deinit(&k);
 }
 
-TEST(a_clock_that_is_known_better_is_told_again)
+TEST(a_clock_with_better_precision_is_written_again)
 {
 	struct rs_clock monotonic, refined;
 	uint32_t class_index;
@@ -309,7 +312,7 @@ TEST(a_clock_that_is_known_better_is_told_again)
 	CHECK_OK(rs_store_add_class(k.store, k.schema, &monotonic, &class_index));
 	monotonic.error_cycles = 4711;
 	CHECK_OK(rs_store_set_clock(k.store, &monotonic));
-	/* the TSC's new frequency is not that of a clock which counts ns */
+	/* the TSC's new frequency does not apply to a clock that counts ns */
 	refined = k.clock;
 	refined.freq_hz = 2000000000;
 	CHECK_OK(rs_clock_init(&refined));

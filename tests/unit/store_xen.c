@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Xen's records in a trace directory: each comes back with its words and its context, in its place
- * among others of the same stamp; and what can't be such a record is damage.
+ * Xen's records in a trace directory: each is read with its words and its context, in its place
+ * among others with the same stamp; and an invalid record is damage.
  */
 #include "store_kit.h"
 
@@ -10,7 +10,7 @@
 
 #define LINES_MAX 16
 
-/* A record, and what was made of it. */
+/* A record and its conversion. */
 struct made {
 	struct rs_xen_record record;
 	_Alignas(8) uint8_t payload[RS_XEN_PAYLOAD_MAX];
@@ -67,7 +67,7 @@ static void put(struct xen *x, const struct rs_stream *stream, uint64_t tsc, int
 	CHECK_OK(x->sink->ops->events(x->sink, &view, 1));
 }
 
-/* ---- what is read back, as lines ------------------------------------------------------------ */
+/* ---- the records read, as lines ------------------------------------------------------------- */
 
 struct lines {
 	struct rs_sink sink;
@@ -126,7 +126,7 @@ static const struct rs_xen_record unknown = { .event = 0x2f123,
 					      .words = { 1, 2, 3, 4, 5, 6, 7 } };
 static const struct rs_xen_record tasklet = { .event = 0x22208, .stamped = 1 };
 
-TEST(records_come_back_in_their_order_with_their_context)
+TEST(records_are_read_in_order_with_their_context)
 {
 	static const char *const expected[] = {
 		"1000000 [4000] - d-1v-1 xdt:sched::wake 3 1",
@@ -154,7 +154,7 @@ TEST(records_come_back_in_their_order_with_their_context)
 	xen_deinit(&x);
 }
 
-/* A stamp that goes back is the one before it, and what it was stands before it. */
+/* A stamp that goes back becomes the previous one, and a report before it has the original. */
 TEST(a_late_record_keeps_its_place)
 {
 	struct lines lines;
@@ -171,7 +171,7 @@ TEST(a_late_record_keeps_its_place)
 	xen_deinit(&x);
 }
 
-TEST(what_is_no_record_of_xens_is_damage)
+TEST(an_invalid_xen_record_is_damage)
 {
 	static const struct rs_xen_record hostile[] = {
 		{ .event = 0x28004, .n = 8, .words = { 3, 1 } },
@@ -192,7 +192,7 @@ TEST(what_is_no_record_of_xens_is_damage)
 		view.event = rs_xen_event(&x.decoder, RS_XEN_xdt_wake);
 		view.payload_bytes = view.event->fixed_bytes;
 		CHECK_OK(x.sink->ops->events(x.sink, &view, 1));
-		CHECK_ERR(read_back(&x, &lines), RS_DAMAGED, "no record that is described");
+		CHECK_ERR(read_back(&x, &lines), RS_DAMAGED, "no described record");
 		CHECK_EQ_U64(lines.n, 1);
 		xen_deinit(&x);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A program whose threads' rings are in the log's memory (rs_log_options.trace_bytes) ends in each
- * way that a process can: all records that were complete are recovered, and nothing else.
+ * way that a process can: all complete records are recovered, and nothing else.
  */
 #include "../test.h"
 
@@ -42,7 +42,7 @@ static void by_sigkill(void)
 	kill(getpid(), SIGKILL);
 }
 
-/* A record that is claimed and half written is not one. */
+/* A claimed and half-written record is incomplete. */
 static void by_sigsegv_in_a_put(void)
 {
 	struct rs_sbuf_room room;
@@ -66,7 +66,7 @@ static void by_exec(void)
 	execl("/bin/true", "true", NULL);
 }
 
-/* A child that runs no other program, and ends first; then the parent goes on. */
+/* A child that runs no other program, and ends first; then the parent continues. */
 static void by_abort_after_a_fork(void)
 {
 	int status;
@@ -103,7 +103,7 @@ static void child(const char *path, void (*die)(void))
 	_exit(1);
 }
 
-/* ---- what is recovered ---------------------------------------------------------------------- */
+/* ---- recovered records ---------------------------------------------------------------------- */
 
 struct numbers {
 	struct rs_sink sink;

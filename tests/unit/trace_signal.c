@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The trace API under signals, whole: threads that come and go, each interrupted by signals whose
- * handlers trace too, mostly in the middle of a put and sometimes before the thread has a ring; a
- * recorder takes all away, and the trace is read back. Every event is in it once, in the order of
- * its emitter, or is reported as lost.
+ * The complete trace API under signals: threads start and end, each interrupted by signals whose
+ * handlers also trace, mostly in the middle of a put and sometimes before the thread has a ring; a
+ * recorder drains all, and the trace is read back. Every event is in it once, in its emitter's
+ * order, or is reported as lost.
  */
 #include "../test.h"
 
@@ -33,7 +33,7 @@ RS_DEFINE_EVENT(small, test, "small", (u64, n));
 
 static struct putter {
 	pthread_t thread;
-	uint64_t emitted[LEVELS]; /* relaxed; each written by its level alone */
+	uint64_t emitted[LEVELS]; /* relaxed; each written only by its level */
 	bool done;		  /* relaxed */
 } putters[PUTTERS];
 static __thread struct putter *self;
@@ -73,7 +73,7 @@ static void *put_always(void *arg)
 
 		for (uint32_t i = 0; i < 50; i++)
 			put(0);
-		/* As in ring_signal.c, for the thread sanitizer's sake. */
+		/* As in ring_signal.c, because of ThreadSanitizer. */
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		pthread_sigmask(SIG_SETMASK, &none, NULL);
 		sched_yield();
@@ -138,7 +138,7 @@ static uint64_t field_of(const struct rs_view *view, const char *name)
 	return 0;
 }
 
-static void see_put(struct reader *r, const struct rs_view *view)
+static void check_put(struct reader *r, const struct rs_view *view)
 {
 	uint64_t putter = field_of(view, "putter"), level = field_of(view, "level");
 	uint64_t n = field_of(view, "n");
@@ -151,7 +151,7 @@ static void see_put(struct reader *r, const struct rs_view *view)
 	r->kept++;
 }
 
-static struct rs_error *see(struct rs_sink *sink, const struct rs_view *views, size_t n)
+static struct rs_error *check_views(struct rs_sink *sink, const struct rs_view *views, size_t n)
 {
 	struct reader *r = (struct reader *)sink;
 
@@ -161,7 +161,7 @@ static struct rs_error *see(struct rs_sink *sink, const struct rs_view *views, s
 		if (view->event->kind == RS_KIND_LOSS)
 			r->lost += rs_view_loss(view).count;
 		else if (!strcmp(view->event->name, "put"))
-			see_put(r, view);
+			check_put(r, view);
 		else if (!strcmp(view->event->name, "small"))
 			CHECK_EQ_U64(field_of(view, "n"), r->small++);
 		else if (view->event->kind == RS_KIND_SPAN_BEGIN)
@@ -174,7 +174,7 @@ static struct rs_error *see(struct rs_sink *sink, const struct rs_view *views, s
 
 static void read_back(const char *folder, struct reader *r)
 {
-	static const struct rs_sink_ops ops = { .name = "test", .events = see };
+	static const struct rs_sink_ops ops = { .name = "test", .events = check_views };
 	struct rs_source *source;
 	struct rs_trace *trace;
 
@@ -183,7 +183,7 @@ static void read_back(const char *folder, struct reader *r)
 	CHECK_EQ_U64(rs_trace_end_state(trace), RS_TRACE_CLOSED);
 	REQUIRE_OK(rs_trace_source(trace, &source));
 	CHECK_OK(rs_run(source, NULL, &r->sink, NULL));
-	/* A stream for each thread that ever traced, and this one. */
+	/* A stream for each thread that traced, and for this one. */
 	CHECK_EQ_U64(rs_trace_stream_count(trace), PUTTERS + 1);
 	rs_source_destroy(source);
 	rs_trace_close(trace);
@@ -214,7 +214,7 @@ TEST(handlers_threads_and_a_recorder)
 	REQUIRE_OK(rs_recorder_add_trace(recorder));
 	REQUIRE(run_waves());
 
-	/* A child has the rings mapped, and must not touch them. */
+	/* A child has the rings mapped, and must not write to them. */
 	child = fork();
 	if (!child) {
 		for (uint32_t i = 0; i < 1000; i++)
@@ -231,7 +231,7 @@ TEST(handlers_threads_and_a_recorder)
 	for (uint32_t p = 0; p < PUTTERS; p++)
 		for (uint32_t l = 0; l < LEVELS; l++)
 			emitted += putters[p].emitted[l];
-	/* Spans are two events a burst, and a burst is 50 puts of level 0. */
+	/* Spans are two events per burst, and a burst is 50 puts of level 0. */
 	for (uint32_t p = 0; p < PUTTERS; p++)
 		emitted += putters[p].emitted[0] / 50 * 2;
 	CHECK_EQ_U64(r.small, small_emitted);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What exits look like: kvmexit's forms byte for byte as its documentation shows them, with the
- * widths of its print statements; the latency table, distributions, causes, shares; JSON, CSV.
+ * The formats of exits: kvmexit's forms, byte for byte as in its documentation, with the widths of
+ * its print statements; the latency table, distributions, causes, shares; JSON, CSV.
  */
 #include "exits_kit.h"
 
@@ -17,7 +17,7 @@
 #define MSR_W 32u
 #define EPT   48u
 
-/* What is printed, in memory. */
+/* The output, in memory. */
 static char *printed(const struct rs_exits_show *show, const struct rs_exits *exits)
 {
 	struct rs_exits_show s = *show;
@@ -59,7 +59,7 @@ static void check_banner(struct rs_exits_choice choice, uint64_t duration_ns, co
 
 #define DISPLAY "Display kvm exit reasons and statistics for "
 
-TEST(banners_are_kvmexit_s)
+TEST(banners_equal_kvmexit_s)
 {
 	static const int tids[] = { 1273820, 1273819 };
 	const struct rs_exits_choice all = { .scope = RS_EXITS_ALL };
@@ -86,7 +86,7 @@ TEST(banners_are_kvmexit_s)
 
 static const struct rs_hist no_hist;
 
-/* Of kvmexit's example of `-p 1273795 5 -a`, two threads; and another process's. */
+/* From kvmexit's example of `-p 1273795 5 -a`: two threads, and one of another process. */
 #define ROW(p, t, c, n)                                                                            \
 	{                                                                                          \
 		.pid = p, .tid = t, .vcpu = 0, .isa = RS_ISA_VMX, .code = c, .count = n,           \
@@ -116,7 +116,7 @@ TEST(counts_over_all_threads)
 		    "1273795  1273820  EXIT_REASON_PREEMPTION_TIMER        102     \n");
 }
 
-TEST(counts_of_a_process_descend)
+TEST(counts_of_a_process_are_sorted_descending)
 {
 	struct rs_exits_show show = { .choice = { .scope = RS_EXITS_PID, .pid = 1273795 } };
 
@@ -161,7 +161,9 @@ TEST(counts_of_each_thread)
 		    "1273819  EPT_VIOLATION                       6       \n");
 }
 
-/* vCPU 1 is not vCPU 10, a reason without a name is a number, nested ones are separate. */
+/*
+ * vCPU 1 is distinct from vCPU 10, a reason without a name is a number, nested ones are separate.
+ */
 TEST(odd_reasons)
 {
 	static const struct rs_exits_row rows[] = {
@@ -223,7 +225,7 @@ TEST(odd_reasons)
 
 /* ---- our own -------------------------------------------------------------------------------- */
 
-/* A VM of two vCPUs, whose times are worked out in the tests below. */
+/* A VM of two vCPUs, whose times are computed in the tests below. */
 static void example(struct kit *k)
 {
 	const struct rs_exits_options options = { .latency = true, .causes = true };
@@ -242,7 +244,7 @@ static void example(struct kit *k)
 	kit_put(k, 2100, 102, "io", "pio", { "port", 0x3f8 }, { "write", 1 });
 	kit_user_exit(k, 3000, 102, 2);
 	kit_entry(k, 5000, 102, 1);
-	/* a halt of 1000000: all of it asleep but for 1000 */
+	/* a halt of 1000000: asleep except for 1000 */
 	kit_vmx_exit(k, 10000, 101, HLT);
 	kit_off(k, 10600, 101, 1);
 	kit_wake(k, 1009600, 101);
@@ -260,9 +262,11 @@ TEST(latencies)
 	struct kit k;
 
 	example(&k);
-	/* handled: IO 4000 of 5000, HLT 1000. Percentiles within buckets of an eighth: the median
-	 * of 1000 and 3000 is the end of 1000's bucket, 960..1023; the others are the most there
-	 * is. */
+	/*
+	 * handled: IO 4000 of 5000, HLT 1000. Percentiles are precise to buckets of an eighth: the
+	 * median of 1000 and 3000 is the end of 1000's bucket, 960..1023; the others are the
+	 * maximum.
+	 */
 	check_print(&show, &k.exits,
 		    "REASON              COUNT  COUNT%   TOTAL  SHARE%     MIN    MEAN     P50"
 		    "     P95     P99     MAX  KERNEL    USER    POLL     OFF\n"
@@ -282,7 +286,7 @@ TEST(latencies)
 		    "  1.00ms  1.00ms  1.00ms  1.00ms  1.00us       0       0   999us\n"
 		    "web       EPT_VIOLATION           1    25.0       -       -       -       -"
 		    "       -       -       -       -       -       -       -       -\n");
-	/* by thread; what took as long, and came as often, by number */
+	/* by thread; equal times and counts by number */
 	show.choice = (struct rs_exits_choice){ .scope = RS_EXITS_PID_TIDS, .pid = 100 };
 	check_print(&show, &k.exits,
 		    "     TID  REASON              COUNT  COUNT%   TOTAL  SHARE%     MIN    MEAN"
@@ -298,7 +302,7 @@ TEST(latencies)
 	kit_free(&k);
 }
 
-/* As bcc's print_log2_hist() draws it. */
+/* With the format of bcc's print_log2_hist(). */
 TEST(distributions)
 {
 	struct rs_hist small = { 0 }, large = { 0 };
@@ -364,7 +368,7 @@ TEST(causes_and_shares)
 	kit_free(&k);
 }
 
-TEST(the_costliest_causes_first_and_how_many_more)
+TEST(the_costliest_causes_first_and_the_number_of_others)
 {
 	static const struct rs_exits_cause causes[] = {
 		{ .tid = 1,
@@ -445,7 +449,7 @@ TEST(json)
 	char *text;
 
 	example(&k);
-	k.exits.lost = UINT64_C(1) << 60; /* more than a double can hold */
+	k.exits.lost = UINT64_C(1) << 60; /* more than a double can represent */
 	text = printed(&show, &k.exits);
 	json = json_loads(text, 0, NULL);
 	REQUIRE(json != NULL);
@@ -482,7 +486,7 @@ TEST(json)
 	kit_free(&k);
 }
 
-/* Added together, a row is of no one thread; counts alone have no times. */
+/* A sum of rows belongs to no single thread; counts have no times. */
 TEST(json_of_a_process)
 {
 	const struct rs_exits_show show = { .form = RS_TABLE_JSON,
@@ -574,7 +578,7 @@ TEST(long_exits)
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-TEST(a_wall_clock_beyond_what_can_be_is_unknown)
+TEST(an_impossible_wall_clock_is_unknown)
 {
 	static const struct rs_clock clock = { .wall_ns = 1700000000123456789 };
 	const struct rs_view_options options = { .clock = &clock, .time = RS_TIME_WALL };

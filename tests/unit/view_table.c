@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a table of each type of column looks like as text, JSON and CSV. */
+/* A table with each type of column as text, JSON and CSV. */
 #include "../test.h"
 
 #include <stdlib.h>
@@ -90,7 +90,7 @@ TEST(text_is_as_wide_as_its_cells)
 		   "two \"b\",\xff    -      0     0.0  0xffffffffffffffff\n");
 }
 
-TEST(json_has_null_for_what_is_unknown)
+TEST(json_has_null_for_unknown_values)
 {
 	check_rows(RS_TABLE_JSON, 0, NULL,
 		   "{\"name\":\"a\",\"cpu\":3,\"n\":2,\"share\":25.000000,\"address\":\"0x10\","
@@ -98,7 +98,7 @@ TEST(json_has_null_for_what_is_unknown)
 		   "\"share\":0.000000,\"address\":\"0xffffffffffffffff\",\"flag\":false}");
 }
 
-TEST(csv_is_quoted_where_it_must_be)
+TEST(csv_is_quoted_where_necessary)
 {
 	check_rows(RS_TABLE_CSV, 0, NULL,
 		   "name,cpu,n,share,address,flag\n"
@@ -106,7 +106,7 @@ TEST(csv_is_quoted_where_it_must_be)
 		   "\"two \"\"b\"\",\xff\",,0,0.000000,0xffffffffffffffff,0\n");
 }
 
-TEST(times_are_ns_and_cycles_as_far_as_the_clock_is_known)
+TEST(times_are_ns_and_cycles_if_the_clock_is_known)
 {
 	const struct rs_table_clock known = { .tsc_hz = 2000000000 }, unknown = { 0 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `ringside top`: its pages for given figures, and what the keys do. */
+/* `ringside top`: its pages for given figures, and the effect of keys. */
 #include "../test.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #define SEC UINT64_C(1000000000)
 
-/* db has a busy vCPU 1 and a halted vCPU 0; web has one that polls; 10 is not 1. */
+/* db has a busy vCPU 1 and a halted vCPU 0; web has one that polls; 10 is distinct from 1. */
 static const struct rs_exits_vcpu vcpus[] = {
 	{ .vm = "db",
 	  .pid = 100,
@@ -102,7 +102,7 @@ static const struct rs_top_about about = { .host = "box", .clock = "10:20:30", .
 
 static struct rs_top_page page;
 
-/* The page of these choices, at a size. */
+/* Returns the page for these choices, at a size. */
 static void draw(struct rs_top *top, const struct rs_exits *of, int columns, int lines)
 {
 	REQUIRE_OK(rs_top_page(top, of, &about, columns, lines, &page));
@@ -110,7 +110,7 @@ static void draw(struct rs_top *top, const struct rs_exits *of, int columns, int
 		     (uint64_t)(lines < RS_TOP_LINES_MIN ? RS_TOP_LINES_MIN : lines));
 }
 
-/* Line n has this in it. */
+/* Checks that line n contains this text. */
 static void has(int n, const char *text)
 {
 	if (!strstr(page.line[n].text, text))
@@ -167,7 +167,7 @@ TEST(any_size_is_filled_and_never_exceeded)
 	}
 }
 
-TEST(sorting_keeps_vcpus_under_their_vm)
+TEST(sorting_keeps_vcpus_below_their_vm)
 {
 	struct rs_top top = { 0 };
 
@@ -183,7 +183,7 @@ TEST(sorting_keeps_vcpus_under_their_vm)
 	has(3, "db");
 }
 
-TEST(the_selection_moves_and_stays_with_its_vcpu)
+TEST(the_selection_stays_with_its_vcpu)
 {
 	struct rs_top top = { 0 };
 
@@ -196,7 +196,7 @@ TEST(the_selection_moves_and_stays_with_its_vcpu)
 	press(&top, "ssss"); /* another order: the same vCPU */
 	draw(&top, &exits, 80, 24);
 	CHECK(page.line[7].style == RS_TOP_SELECTED && page.line[7].text[0] == '>');
-	press(&top, "v"); /* its line is gone: its VM */
+	press(&top, "v"); /* its line has disappeared: its VM */
 	draw(&top, &exits, 80, 24);
 	CHECK(page.line[4].style == RS_TOP_SELECTED);
 	has(4, ">db");
@@ -235,7 +235,7 @@ TEST(a_filter_is_typed)
 	CHECK(strlen(top.typing) < RS_TOP_FILTER_MAX);
 }
 
-TEST(pause_help_causes_and_leaving)
+TEST(pause_help_causes_and_quit)
 {
 	struct rs_top top = { 0 };
 	struct rs_exits blind = exits;
@@ -258,7 +258,7 @@ TEST(pause_help_causes_and_leaving)
 	CHECK(!rs_top_key(&top, &exits, RS_TOP_KEY_RESIZE));
 }
 
-TEST(nothing_yet_losses_and_odd_names)
+TEST(no_exits_losses_and_unusual_names)
 {
 	static const struct rs_exits_vcpu odd[] = {
 		{ .vm = "\x1b[2Jr\u00e9\u00e9l", .pid = 1, .tid = 2, .vcpu = -1, .wall_ns = 0 },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A guest's memory in another process: slots that follow each other or not, memory that the process
- * has unmapped, and the process's end. The child stands for a VMM of any kind; one slot is
- * anonymous memory, the other a memfd.
+ * A guest's memory in another process: slots that are contiguous or not, memory that the process
+ * has unmapped, and the process's end. The child stands for any VMM; one slot is anonymous memory,
+ * the other a memfd.
  */
 #include "../test.h"
 
@@ -17,7 +17,7 @@
 #define PAGE	4096u
 #define LOW_AT	0x10000u
 #define PAGES	4u
-#define HIGH_AT (LOW_AT + PAGES * PAGE) /* behind the first */
+#define HIGH_AT (LOW_AT + PAGES * PAGE) /* after the first */
 #define FAR_AT	UINT64_C(0x100000000)
 
 static uint8_t *low, *high, *far;
@@ -35,8 +35,10 @@ static void fill(uint8_t *at, uint64_t gpa)
 		at[i] = byte_of(gpa + i);
 }
 
-/* Makes the memory, and the child that has its own copy of it, or the same; this process's is then
- * other bytes. */
+/*
+ * Makes the memory, and the child with a private copy of it, or with the shared one; this process
+ * then has other bytes.
+ */
 static int child_begin(void)
 {
 	int fd = memfd_create("vmm_memory", 0);
@@ -81,10 +83,10 @@ static void slots_check(void)
 	CHECK(holds(LOW_AT + 5, 3 * PAGE));
 	CHECK(holds(HIGH_AT, PAGES * PAGE));
 	CHECK(holds(FAR_AT, PAGE));
-	/* Across two slots whose memory lies apart in the process. */
+	/* Across two slots whose memory is not contiguous in the process. */
 	CHECK(holds(HIGH_AT - 7, 14));
 	CHECK(holds(LOW_AT, 2 * PAGES * PAGE));
-	/* In no slot, or not wholly. */
+	/* In no slot, or not completely. */
 	CHECK(!holds(LOW_AT - 1, 1));
 	CHECK(!holds(LOW_AT - 1, 2));
 	CHECK(!holds(HIGH_AT + PAGES * PAGE - 1, 2));
@@ -92,7 +94,7 @@ static void slots_check(void)
 	CHECK(!holds(UINT64_MAX - 1, 1));
 }
 
-/* A part that is not there is a fault, though the kernel reads what is before it. */
+/* A missing part is a fault, although the kernel reads the part before it. */
 static void unmapped_check(void)
 {
 	while (holds(FAR_AT + PAGE, 1)) /* until the child has unmapped it */
@@ -102,8 +104,10 @@ static void unmapped_check(void)
 	CHECK(holds(FAR_AT + 2 * PAGE, 2 * PAGE));
 }
 
-/* With a sample, its pages are read as they were then, and no other page of a stack or of user
- * memory can be. */
+/*
+ * With a sample, its pages are read as they were at that time, and no other page of a stack or of
+ * user memory can be read.
+ */
 static void sample_check(void)
 {
 	static struct rs_kvm_sample sample = { .stack = UINT64_C(0xffffc90000010000) };
@@ -154,7 +158,7 @@ TEST(memory_of_another_process)
 	rs_vmm_memory_use(&vmm, &memory);
 	CHECK(!holds(LOW_AT, 1)); /* no slots yet */
 	rs_vmm_memory_slots(&vmm, &nowhere, 1);
-	CHECK_ERR(rs_vmm_memory_check(&vmm), RS_FAILED, "no memory of a guest");
+	CHECK_ERR(rs_vmm_memory_check(&vmm), RS_FAILED, "no guest memory");
 	rs_vmm_memory_slots(&vmm, slots, 3);
 	CHECK_OK(rs_vmm_memory_check(&vmm));
 	slots_check();

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each capture of the corpus, cut at every byte, and with a bit of every byte turned: what the
- * reader takes of it are records of the whole one, and it says where it stops.
+ * Each capture of the corpus, cut at every byte, and with a bit of every byte turned: the reader
+ * accepts only records of the undamaged capture, and reports where it stops.
  *
  *	capture ... [begin ........ here ........ end)	the file is cut at `end`, or damaged `here`
- *	             the reader begins as if it had read all before
+ *	             the reader begins as if it had read everything before
  *
- * A file is read from a place a little before, with the state that a reader has there: what was
- * read earlier has no part in what comes of it but for the stamps. So each cut and damage takes
- * microseconds, and the file is the capture itself, of which the end is taken off byte by byte.
- * What reports and views make of damaged files is source_xentrace.c's and the fuzz target's.
+ * A file is read from a short distance before the damage, with the state of a reader at that point,
+ * because earlier records affect only the stamps. So each cut and damage takes microseconds, and
+ * the file is the capture itself, whose end is removed byte by byte. source_xentrace.c and the fuzz
+ * target test reports and views of damaged files.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -20,12 +20,12 @@
 
 #define CAPTURE_MAX  (8u << 20)
 #define CPUS_MAX     16u
-#define BEFORE	     256u    /* bytes that are read before the place that is looked at, at least */
-#define AFTER	     512u    /* and behind it */
-#define SEVERAL_RARE 100000u /* bytes to one that makes a record several, at least */
+#define BEFORE	     256u    /* minimum of bytes read before the damage */
+#define AFTER	     512u    /* and after it */
+#define SEVERAL_RARE 100000u /* minimum of bytes for each that turns one record into several */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
-#define STEP 61u /* the build without, by gcc, has them all */
+#define STEP 61u /* the gcc build without sanitizers tests all bytes */
 #else
 #define STEP 1u
 #endif
@@ -33,7 +33,7 @@
 static uint8_t capture[CAPTURE_MAX];
 static uint32_t size;
 
-/* What a reader knows where a record begins. */
+/* A reader's state where a record begins. */
 struct state {
 	uint32_t at, cpu, window_left;
 	uint64_t tsc[CPUS_MAX]; /* the last stamp; 0: none */
@@ -44,7 +44,7 @@ struct state {
 static struct state states[STATES_MAX];
 static uint32_t n_states;
 static bool is_boundary[CAPTURE_MAX + 1];   /* a record begins here, or the file ends */
-static bool is_window_end[CAPTURE_MAX + 1]; /* and it is a window's head */
+static bool is_window_end[CAPTURE_MAX + 1]; /* the record is a window's head */
 
 /* ---- the capture ------------------------------------------------------------------------------
  */
@@ -61,7 +61,7 @@ static void capture_read(const char *name)
 	CHECK(!pclose(xz) && size > 100000 && size < sizeof(capture));
 }
 
-/* Where its records are, and the states; by no code of the reader's. */
+/* The positions of its records, and the states; without the reader's code. */
 static void capture_walk(void)
 {
 	struct state now = { 0 };
@@ -101,9 +101,9 @@ static void capture_walk(void)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-static int file = -1; /* the capture, or what is left of it */
+static int file = -1; /* the capture, or the remaining part */
 
-/* A reader of it, as it is when it has come to a place. */
+/* A reader with its state at a position. */
 static void reader_begin(struct rs_xen_file *f, const struct state *state)
 {
 	int fd = dup(file);
@@ -127,16 +127,16 @@ static void reader_begin(struct rs_xen_file *f, const struct state *state)
 	f->window_begun = true;
 }
 
-/* What it came to. */
+/* The result. */
 struct read {
-	uint32_t until;		 /* all before it was taken */
+	uint32_t until;		 /* all before it were accepted */
 	uint32_t strangers;	 /* records that are not the capture's */
 	uint32_t stranger, last; /* the first of them, and the last */
 	bool damaged;
 	uint64_t damaged_at; /* as it is reported */
 };
 
-static void block_look(const struct rs_xen_block *block, struct read *r)
+static void block_check(const struct rs_xen_block *block, struct read *r)
 {
 	uint32_t at = (uint32_t)block->offset, end = at + block->bytes, head, bytes;
 
@@ -167,7 +167,7 @@ static struct read read_from(const struct state *state)
 	CHECK(f.of.ended);
 	for (uint32_t i = 0; i < f.of.n_pcpus; i++) {
 		for (const struct rs_xen_block *b = f.of.pcpus[i]->first; b; b = b->next)
-			block_look(b, &r);
+			block_check(b, &r);
 	}
 	r.damaged = f.error != NULL;
 	if (f.error) {
@@ -179,10 +179,11 @@ static struct read read_from(const struct state *state)
 	return r;
 }
 
-/* ---- cut, and turned --------------------------------------------------------------------------
+/*
+ * ---- cut and changed --------------------------------------------------------------------------
  */
 
-/* All whole records before the cut, no other, and that it is cut where it is. */
+/* All complete records before the cut, no others, and the position of the cut. */
 static void cut_at(uint32_t end, const struct state *state)
 {
 	struct read r = read_from(state);
@@ -197,9 +198,9 @@ static void cut_at(uint32_t end, const struct state *state)
 }
 
 /*
- * The record whose byte it is may be another, or, where a turned stamp bit makes a stamp look like
- * a record, several: the file has nothing to tell it by. Nothing else is made up, and what is not
- * taken is reported. Returns whether it became several.
+ * The record that contains the byte may change, or, if a flipped bit makes a stamp look like a
+ * record, become several: the file has no means to detect it. Nothing else is made up, and
+ * discarded data is reported. Returns whether it became several.
  */
 static bool turned_at(uint32_t at, uint32_t end, const struct state *state)
 {
@@ -236,7 +237,10 @@ static void every_byte(const char *name)
 	state = n_states - 1;
 	for (uint32_t behind = 1; behind <= size; behind += STEP) {
 		at = size - behind;
-		/* It only gets shorter; damage needs what follows it, the cut is behind that. */
+		/*
+		 * The file only becomes shorter; damage needs the bytes after it, and the cut is
+		 * after those.
+		 */
 		end = at + AFTER < size ? at + AFTER : size;
 		REQUIRE(!ftruncate(file, end));
 		while (state && states[state].at + BEFORE > at)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * xentrace files made of literal words, and what a source makes of them as lines:
+ * xentrace files made from literal words, and the events of a source as lines:
  *
  *	TIME [CPU] CONTEXT PROBE arg=valueUNIT ...
  *
- * The frequency is 1 GHz unless told otherwise: a cycle is a nanosecond.
+ * The default frequency is 1 GHz: a cycle is a nanosecond.
  */
 #ifndef RS_TESTS_XEN_KIT_H
 #define RS_TESTS_XEN_KIT_H
@@ -19,11 +19,11 @@
 #define FILE_WORDS 65536
 #define LINES_MAX  4096
 
-/* A file in the making. */
+/* A file that is being made. */
 struct maker {
 	uint32_t words[FILE_WORDS];
 	uint32_t n;
-	uint32_t window; /* its size's place */
+	uint32_t window; /* the position of its size */
 };
 
 __attribute__((unused)) static void window(struct maker *m, uint32_t cpu)
@@ -75,7 +75,7 @@ __attribute__((unused)) static size_t small_capture_read(size_t i, uint8_t bytes
 	return n;
 }
 
-/* What a source gave. */
+/* The output of a source. */
 struct lines {
 	char *line[LINES_MAX];
 	uint32_t n;
@@ -125,7 +125,7 @@ static void add_line(struct lines *lines, const struct rs_view *view)
 	fclose(to);
 }
 
-/* Reads bytes as a file, or through a pipe by way of fd. */
+/* Reads bytes as a file, or through a pipe at fd. */
 static void read_fd(int fd, const struct rs_foreign_options *options, struct lines *lines)
 {
 	struct rs_foreign *foreign;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Each probe of xdt, in each layout that Xen has had for it, from literal words: name, arguments,
- * units, context. What is expected is xdt's documentation; the words are as the emitting code has
- * them (xen/arch/x86, xen/common/sched). That none is left out is a test as well. Among them are
- * the twelve that xdt itself has wrong: cr-write, msr-read, trap, adjdom, hypercall, records-lost,
+ * units, context. The expected results follow xdt's documentation; the words follow the emitting
+ * code (xen/arch/x86, xen/common/sched). A test checks that none is missing. Among them are the
+ * twelve in which xdt itself is wrong: cr-write, msr-read, trap, adjdom, hypercall, records-lost,
  * fault-not-shadow, fixup, emulate, forced-invalid-op, paging-fixup, pte-write-emul.
  */
 #include "xen_kit.h"
@@ -11,7 +11,7 @@
 #include "event/catalogue.h"
 #include <ringside/record.h>
 
-#define STAMP 3000 /* of the record that is looked at */
+#define STAMP 3000 /* of the record under test */
 
 struct sample {
 	uint32_t event;
@@ -204,7 +204,7 @@ static const struct sample samples[] = {
 	{ 0x20100d, "1500018 1 2 3 4 5 6", "d1/v2",
 	  "xdt:pv::hypercall nr=vcpu_op told=0x7 a0=0x1 a1=0x2 a2=0x3 a3=0x0 a4=0x0 a5=0x0" },
 	{ 0x20200e, "e", "d1/v2", "xen:pv::subcall nr=update_va_mapping" },
-	/* hvm: entry and exit; the codes tell whose they are, so all of the file are */
+	/* hvm: entry and exit; the codes identify the vendor, so all of the file are of one */
 	{ 0x81001, "", "d1/v2", "xdt:hvm::vmentry" },
 	{ 0x81002, "c 22220002", "d1/v2", "xdt:hvm::vmexit reason=HLT rip=0x22220002" },
 	{ 0x81102, "30 22220002 33330003", "d1/v2",
@@ -439,7 +439,7 @@ static const struct sample samples[] = {
 	/* trace: {u32 lost; u16 domain, vcpu; u64 first TSC}; the record's own stamp is 3000 */
 	{ 0x1f001, "7 20003 9c4 0", "-",
 	  "xdt:trace::records-lost domain=3 vcpu=2 count=7 from=2500 to=3000 why=full" },
-	/* beyond xdt: a sample of each of Xen's own */
+	/* beyond xdt: a sample of each of Xen's own events */
 	{ 0x2800a, "1 2 3 1", "d3/v1",
 	  "xen:sched::switch prev_domain=1 prev_vcpu=2 next_domain=3 next_vcpu=1" },
 	{ 0x28011, "3 1 64 c8", "d3/v1",
@@ -451,11 +451,13 @@ static const struct sample samples[] = {
 	  "xen:csched2::update-runq-load avgload=65536 b_avgload=131072 load=3 runq=1 shift=18" },
 	{ 0x22215, "10002 1000100", "d1/v2",
 	  "xen:csched2::schedule cpu=2 runq=1 tasklet=0 idle=1 smt_idle=0 tickled=1" },
-	/* runq_candidate(), xen/common/sched/credit2.c: now less the time at which the state began,
-	 * where that is below the limit, and so maybe below 0 */
+	/*
+	 * runq_candidate(), xen/common/sched/credit2.c: now minus the time at which the state
+	 * began, if that is below the limit, which may be negative
+	 */
 	{ 0x22216, "30001 fffffc18", "d1/v2",
 	  "xen:csched2::ratelimit domain=3 vcpu=1 runtime=-1000ns" },
-	/* burn_budget(), xen/common/sched/rt.c, leaves early where the difference is below 0 */
+	/* burn_budget(), xen/common/sched/rt.c, returns early if the difference is negative */
 	{ 0x22803, "30001 1 0 88ca6c00", "d1/v2",
 	  "xen:rtds::budget-burn domain=3 vcpu=1 budget=1ns delta=2294967296ns" },
 	{ 0x22803, "30001 1 0 88ca6c00 2 1", "d1/v2",
@@ -475,7 +477,7 @@ static const struct sample samples[] = {
 	  "xen:mem::set-p2m-entry gfn=0x200 mfn=0x177800 p2mt=0 domain=1 order=9" },
 	{ 0x802008, "4 fffffff0 10", "d1/v2",
 	  "xen:irq::handled irq=4 took=32ns began=4294967280cycles ended=16cycles" },
-	/* of a number, or of so many words, that nobody knows */
+	/* of an unknown number, or of an unknown number of words */
 	{ 0x84099, "11110001 22220002", "d1/v2",
 	  "xen:raw::0x84099 event=0x84099 words=2 w1=0x11110001 w2=0x22220002 w3=0x0 w4=0x0 "
 	  "w5=0x0 w6=0x0 w7=0x0" },
@@ -499,9 +501,11 @@ static uint32_t words_of(const struct sample *sample, uint32_t words[8])
 	return n;
 }
 
-/* A window on CPU 5: a switch to d1/v2, then the record, with a stamp or, where Xen gives it none,
- * without. */
-static void look(const struct sample *sample, bool stamped)
+/*
+ * A window on CPU 5: a switch to d1/v2, then the record, with a stamp or, for records that Xen
+ * writes without, without one.
+ */
+static void check_sample(const struct sample *sample, bool stamped)
 {
 	static struct maker m;
 	struct lines lines = { .times = true };
@@ -514,7 +518,7 @@ static void look(const struct sample *sample, bool stamped)
 	record(&m, sample->event, stamped ? STAMP : 0, words, n);
 	snprintf(expected, sizeof(expected), "%d [5] %s %s", stamped ? STAMP - 1000 : 0,
 		 sample->context, sample->line);
-	/* Stamps are shown as they are; only the loss has any. */
+	/* Stamps are shown raw; only the loss has arguments with stamps. */
 	read_made(&m, &lines);
 	if (!CHECK(!lines.err) || !CHECK_EQ_U64(lines.n, 3) || !CHECK_STR(lines.line[2], expected))
 		printf("# event 0x%x of %u words\n", sample->event, n);
@@ -524,19 +528,18 @@ static void look(const struct sample *sample, bool stamped)
 TEST(each_probe_in_each_layout)
 {
 	for (size_t i = 0; i < N_SAMPLES; i++)
-		look(&samples[i], true);
+		check_sample(&samples[i], true);
 }
 
-TEST(without_a_stamp_they_have_the_one_before)
+TEST(without_a_stamp_they_have_the_previous_one)
 {
 	for (size_t i = 0; i < N_SAMPLES; i++) {
 		if (samples[i].event >> 12 == 0x82)
-			look(&samples[i], false);
+			check_sample(&samples[i], false);
 	}
 }
 
-/* ---- nothing is left out ----------------------------------------------------------------------
- */
+/* ---- completeness -------------------------------------------------------------------------- */
 
 static bool is_sampled(uint32_t event, uint32_t n)
 {
@@ -549,7 +552,7 @@ static bool is_sampled(uint32_t event, uint32_t n)
 	return false;
 }
 
-TEST(no_layout_of_xdt_is_left_out)
+TEST(no_layout_of_xdt_is_missing)
 {
 #define RS_XEN_BY(how, event, words, symbol, ...)                                                  \
 	if (RS_ID_PROVIDER(RS_XEN_##symbol) == RS_IDS_XDT && !is_sampled(event, words))            \
@@ -560,8 +563,10 @@ TEST(no_layout_of_xdt_is_left_out)
 #undef RS_XEN_BY
 }
 
-/* Whether a line is of this probe, with these fields in this order, and no others. "off-cpu" is not
- * "idle-off-cpu", and "vmexit" with a rip of 32 bits is as good as one with 64. */
+/*
+ * Returns whether a line shows this probe, with these fields in this order, and no others.
+ * "off-cpu" is not "idle-off-cpu", and "vmexit" with a rip of 32 bits is as good as one with 64.
+ */
 static bool is_of(const char *line, const struct rs_catalogue_row *row)
 {
 	size_t len = strcspn(line, " ");
@@ -582,8 +587,8 @@ static bool is_of(const char *line, const struct rs_catalogue_row *row)
 	return !*at;
 }
 
-/* A probe has a row for each set of arguments that it can have. */
-TEST(no_probe_of_xdt_is_left_out)
+/* A probe has a row for each possible set of arguments. */
+TEST(no_probe_of_xdt_is_missing)
 {
 	const struct rs_catalogue *xdt = rs_catalogue_find("xdt");
 
@@ -601,9 +606,9 @@ TEST(no_probe_of_xdt_is_left_out)
 }
 
 /*
- * The documentation's list: class, probe, what is behind arg0, arg1, ... Every probe of it is in
- * the catalogue, and xdt's two that it has not; its arguments are the first, in its order, whatever
- * else Xen tells; those that it gives in ns are in ns.
+ * The documentation's list: class, probe, and the meaning of arg0, arg1, ... The catalogue has each
+ * of its probes, and the two of xdt that it lacks. Its arguments come first, in its order, followed
+ * by Xen's others; those that it gives in ns are in ns.
  */
 static const struct documented {
 	const char *class_name, *name, *args;
@@ -727,10 +732,9 @@ TEST(the_documentation_s_probes)
 	CHECK_EQ_U64(rows, xdt->n_rows);
 }
 
-/* ---- what takes more than one record ------------------------------------------------------------
- */
+/* ---- events of several records --------------------------------------------------------------- */
 
-/* Xen before 4.0: the vCPUs that leave and come are not recorded; the switch names them. */
+/* Xen before 4.0: the vCPUs that leave and enter are not recorded; the switch names them. */
 static void two_steps(uint32_t class)
 {
 	static const char *const expected[] = {
@@ -771,7 +775,7 @@ TEST(switches_in_two_steps)
 	two_steps(0x2f000); /* before Xen 3.3 */
 }
 
-/* A step that no switch follows is shown as it was. */
+/* A step without a following switch is shown unchanged. */
 TEST(a_step_without_its_switch)
 {
 	static struct maker m;
@@ -794,7 +798,7 @@ TEST(a_step_without_its_switch)
 	lines_free(&lines);
 }
 
-/* Run and wait times have 32 bits of ns; 10 s later the rest is known from the stamps. */
+/* Run and wait times have 32 bits of ns; 10 s later the stamps show the rest. */
 TEST(times_that_do_not_fit_32_bits)
 {
 	static struct maker m;
@@ -813,7 +817,7 @@ TEST(times_that_do_not_fit_32_bits)
 	CHECK_STR(lines.line[4],
 		  "d2/v0 xdt:sched::on-cpu domain=2 vcpu=0 wait=10000000000ns slice=5ns");
 	lines_free(&lines);
-	/* Not after a loss: nobody knows what was in it. */
+	/* Not after a loss, because its content is unknown. */
 	m.n = 0;
 	window(&m, 0);
 	RECORD(&m, 0x21101, 1000, 0x10002);
@@ -844,7 +848,7 @@ static const char *exit_line(uint32_t first, uint32_t second, char line[128])
 	return line;
 }
 
-TEST(exit_codes_tell_whose_they_are)
+TEST(exit_codes_identify_the_vendor)
 {
 	char line[128];
 

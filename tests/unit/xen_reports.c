@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Xen analysis, over literal records; a cycle is a nanosecond. What is expected was added up by
- * hand, from the stamps beside it.
+ * The Xen analysis, over literal records; a cycle is a nanosecond. The expected values were added
+ * up by hand, from the stamps next to them.
  */
 #include "xen_kit.h"
 
@@ -30,7 +30,7 @@ static void start(void)
 	m = (struct maker){ 0 };
 }
 
-static void take(int64_t from_ns, int64_t to_ns)
+static void read_window(int64_t from_ns, int64_t to_ns)
 {
 	static const struct rs_foreign_options ghz = { .freq_hz = 1000000000 };
 	int fd = memfd_create("xentrace", MFD_CLOEXEC);
@@ -54,12 +54,12 @@ static void take(int64_t from_ns, int64_t to_ns)
 	CHECK_OK(rs_xen_check(&result));
 }
 
-static void take_all(void)
+static void read_all(void)
 {
-	take(INT64_MIN, INT64_MAX);
+	read_window(INT64_MIN, INT64_MAX);
 }
 
-/* A row of zeroes where there is none. */
+/* Returns the row, or zeros if there is none. */
 static const struct rs_xen_row *row(enum rs_xen_kind kind, int dom, int vcpu, uint32_t sub,
 				    uint64_t key)
 {
@@ -107,7 +107,7 @@ TEST(states_of_a_vcpu)
 	const struct rs_xen_row *running;
 
 	one_vcpu();
-	take_all();
+	read_all();
 	CHECK_EQ_U64(result.to_ns - result.from_ns, 8000);
 	VCPU(1, 0, RS_XEN_RUNNABLE_WAKE, 1, 500, 0);
 	VCPU(1, 0, RS_XEN_RUNNABLE_PREEMPT, 1, 100, 0);
@@ -127,7 +127,7 @@ TEST(states_of_a_vcpu)
 TEST(states_of_its_cpu_and_domain)
 {
 	one_vcpu();
-	take_all();
+	read_all();
 	PCPU(0, RS_XEN_PCPU_BUSY, 2, 3400, 0);
 	PCPU(0, RS_XEN_PCPU_IDLE, 0, 0, 490 + 3990);
 	PCPU(0, RS_XEN_PCPU_SWITCH, 3, 10 + 100 + 10, 0);
@@ -138,12 +138,15 @@ TEST(states_of_its_cpu_and_domain)
 	rs_xen_sink_destroy(sink);
 }
 
-/* Within 1000..4000 after the start: the first change shows what was before. */
+/* Within 1000..4000 after the start: the first change shows the earlier state. */
 TEST(states_in_a_window)
 {
 	one_vcpu();
-	take(1000, 4000);
-	/* events at 1500, 3000 and 3100; that at 4000 is out, the first at 1000 lets it go on */
+	read_window(1000, 4000);
+	/*
+	 * events at 1500, 3000 and 3100; that at 4000 is outside, the first at 1000 lets it
+	 * continue
+	 */
 	CHECK_EQ_U64(result.to_ns - result.from_ns, 4100 - 2500);
 	VCPU(1, 0, RS_XEN_RUNNING, 0, 0, 1500);
 	VCPU(1, 0, RS_XEN_RUNNABLE_PREEMPT, 1, 100, 0);
@@ -164,7 +167,7 @@ TEST(vcpus_together)
 	RECORD(&m, CHANGE(BLOCKED, RUNNABLE), 4000, WHO(1, 1));
 	RECORD(&m, CHANGE(RUNNABLE, RUNNING), 5000, WHO(1, 1));
 	RECORD(&m, 0x28009, 7000, 1);
-	take_all();
+	read_all();
 	DOMAIN(1, RS_XEN_PARTIAL_RUN, 1, 1000, 0);	  /* 2000..3000 */
 	DOMAIN(1, RS_XEN_PARTIAL_CONTENTION, 1, 1000, 0); /* 3000..4000 */
 	DOMAIN(1, RS_XEN_FULL_CONTENTION, 1, 1000, 0);	  /* 4000..5000 */
@@ -188,7 +191,7 @@ TEST(loss_is_unknown_time)
 	RECORD(&m, 0x1f001, 5000, 7, 1 | 1 << 16, 3000, 0);
 	RECORD(&m, CHANGE(RUNNING, BLOCKED), 6000, WHO(1, 1));
 	RECORD(&m, CHANGE(BLOCKED, RUNNABLE), 7000, WHO(1, 2));
-	take_all();
+	read_all();
 	CHECK_EQ_U64(result.lost, 7);
 	CHECK_EQ_U64(result.losses, 1);
 	CHECK_EQ_U64(result.contradictions, 0);
@@ -222,7 +225,7 @@ TEST(loss_at_the_start)
 	window(&m, 1);
 	RECORD(&m, 0x1f001, 2000, 7, 1 | 1 << 16, 500, 0);
 	RECORD(&m, CONTINUE, 4000, WHO(1, 1));
-	take_all();
+	read_all();
 	VCPU(1, 0, RS_XEN_RUNNING, 0, 0, 4000);
 	VCPU(1, 0, RS_XEN_LOST, 0, 0, 0);
 	VCPU(1, 1, RS_XEN_LOST, 0, 0, 3000);
@@ -232,7 +235,7 @@ TEST(loss_at_the_start)
 	rs_xen_sink_destroy(sink);
 }
 
-/* It runs, and then is said to have been blocked: when it changed is not known. */
+/* It runs, and is then reported as blocked before: the time of the change is unknown. */
 TEST(contradiction_is_unknown_time)
 {
 	start();
@@ -240,7 +243,7 @@ TEST(contradiction_is_unknown_time)
 	RECORD(&m, CHANGE(RUNNABLE, RUNNING), 1000, WHO(1, 0));
 	RECORD(&m, CHANGE(BLOCKED, RUNNABLE), 2000, WHO(1, 0));
 	RECORD(&m, 0x28009, 4000, 1);
-	take_all();
+	read_all();
 	CHECK_EQ_U64(result.contradictions, 1);
 	VCPU(1, 0, RS_XEN_RUNNING, 0, 0, 0);
 	VCPU(1, 0, RS_XEN_LOST, 1, 1000, 0);
@@ -281,7 +284,7 @@ TEST(guest)
 	RECORD(&m, 0x81003, 7900, HLT, 0); /* never ends */
 	RECORD(&m, CHANGE(RUNNING, BLOCKED), 8000, WHO(1, 0));
 	RECORD(&m, 0x28009, 9000, 1);
-	take_all();
+	read_all();
 	timed(row(RS_XEN_EXITS, 1, 0, RS_ISA_SVM, HLT), 2, 1, 2000);
 	timed(row(RS_XEN_EXITS, 1, 0, RS_ISA_SVM, VMMCALL), 1, 1, 600);
 	timed(row(RS_XEN_EXITS, 1, 0, RS_ISA_SVM, IOIO), 2, 2, 700);
@@ -295,8 +298,8 @@ TEST(guest)
 	rs_xen_sink_destroy(sink);
 }
 
-/* Exits before it is known whose the CPU is are counted, and timed with nobody else's. */
-TEST(nobodys_exits)
+/* Exits before the CPU's vCPU is known are counted, and their times are attributed to none. */
+TEST(exits_of_an_unknown_vcpu)
 {
 	start();
 	window(&m, 0);
@@ -304,7 +307,7 @@ TEST(nobodys_exits)
 	window(&m, 1);
 	RECORD(&m, 0x81001, 1500);
 	RECORD(&m, 0x28009, 2000, 1);
-	take_all();
+	read_all();
 	timed(row(RS_XEN_EXITS, -1, -1, RS_ISA_SVM, HLT), 1, 0, 0);
 	rs_xen_sink_destroy(sink);
 }
@@ -323,7 +326,7 @@ TEST(pv_domain_and_power)
 	RECORD(&m, 0x801002, 1500, 2, 77);
 	RECORD(&m, 0x801003, 2000, 2, 99);
 	RECORD(&m, 0x802008, 2100, 9, 50, 350);
-	take_all();
+	read_all();
 	timed(row(RS_XEN_CALLS, 2, 0, RS_XEN_CALL_PV, 23), 1, 0, 0);
 	timed(row(RS_XEN_CALLS, 2, 0, RS_XEN_CALL_PV, 13), 1, 0, 0);
 	timed(row(RS_XEN_CALLS, 2, 0, RS_XEN_CALL_SUBCALL, 14), 2, 0, 0);
@@ -334,7 +337,7 @@ TEST(pv_domain_and_power)
 	rs_xen_sink_destroy(sink);
 }
 
-/* Head 4, stamp 8, a word 4. */
+/* Header 4, stamp 8, one word 4. */
 TEST(volume)
 {
 	start();
@@ -342,7 +345,7 @@ TEST(volume)
 	RECORD(&m, CONTINUE, 1000, WHO(2, 0));
 	RECORD(&m, 0x20100d, 1100, 23, 1, 2);
 	RECORD(&m, 0x20100d, 0, 23);
-	take_all();
+	read_all();
 	CHECK_EQ_U64(row(RS_XEN_VOLUME, -1, -1, 3, 0x21)->bytes, 16);
 	CHECK_EQ_U64(row(RS_XEN_VOLUME, -1, -1, 3, 0x201)->bytes, 24 + 8);
 	CHECK_EQ_U64(row(RS_XEN_VOLUME, -1, -1, 3, 0x201)->count, 2);
@@ -350,8 +353,8 @@ TEST(volume)
 	rs_xen_sink_destroy(sink);
 }
 
-/* Sums that would not add up are reported. */
-TEST(check_tells)
+/* Sums that do not add up are reported. */
+TEST(check_reports_inconsistency)
 {
 	const struct rs_xen_row rows[] = {
 		{ .kind = RS_XEN_STATES, .dom = 1, .vcpu = 2, .key = 0, .total_ns = 60 },
@@ -359,14 +362,15 @@ TEST(check_tells)
 	};
 	struct rs_xen_result made = { .to_ns = 100, .rows = rows, .n_rows = 2 };
 
-	CHECK_ERR(rs_xen_check(&made), RS_FAILED, "d1v2: its states add up to 99 ns, of 100 ns");
+	CHECK_ERR(rs_xen_check(&made), RS_FAILED,
+		  "d1v2: its states add up to 99 ns, expected 100 ns");
 	made.to_ns = 99;
 	CHECK_OK(rs_xen_check(&made));
-	(void)read_made; /* of the kit, and of no use here */
+	(void)read_made; /* of the kit, and unused here */
 	(void)lines_free;
 }
 
-/* Nothing at all. */
+/* No records. */
 TEST(empty)
 {
 	REQUIRE_OK(rs_xen_sink_create(RS_XEN_ALL_KINDS, &sink));

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each example guest is known to do, and what a trace of it must hold: functions that yield
-what is wrong. The numbers are written down here again, not taken from the guests' sources."""
+"""The expected actions of each example guest, and its trace: functions that yield faults. The
+numbers are written here again, and not read from the guests' sources."""
 from machine import LOST, differ, lost, named, number, of_vcpu, unsorted
 
-# The kit's own records: on a vCPU's way up (init_idt on vCPU 0 alone), and around one call.
+# The kit's own records: when a vCPU starts (init_idt on vCPU 0 only), and around one call.
 BOOT_RECORDS = 2 + 2 + 2 + 1 + 1  # entrypoint, load_gdt, load_idt, guest-main, halt
 INIT_IDT_RECORDS = 2
 # dispatch_function, internal_dispatch_function, the arguments, call_guest_function, the result, halt
@@ -16,13 +16,13 @@ def kit_records(vcpu):
 
 # ---- hello ----------------------------------------------------------------------------------
 
-# Spans by name with what is in them; "=x" is an event.
+# Spans by name with their content; "=x" is an event.
 POP = ("try_pop_shared_input_data_into", ["=guest:call::start-converting-buffer",
                                          "=guest:call::finish-converting-buffer"])
 PUSH = ("push_shared_output_data", ["=guest:call::start-copy-of-data",
                                     "=guest:call::finish-copy-of-data"])
 CALL_HOST = ("call_host_function_without_returning_result", [PUSH, ("out32", [])])
-# That of Hyperlight's example, with `hello` as its guest's function.
+# The guest of Hyperlight's example, with `hello` as its function.
 HELLO_TREE = [
     ("entrypoint", [("load_gdt", []), ("load_idt", [("init_idt", [])]),
                     "=guest:boot::guest-main"]),
@@ -41,7 +41,7 @@ HELLO_TREE = [
 
 
 def tree(events):
-    """The guest's spans, nested; depths and ends are checked on the way."""
+    """Returns the guest's spans, nested; checks depths and ends."""
     root = []
     open_spans = [(None, root)]
     for event in events:
@@ -61,8 +61,8 @@ def tree(events):
 
 
 def timeline(events):
-    """On one vCPU, each guest event is between a run of it and the exit that follows; the VM is
-    there before, and gone after."""
+    """On one vCPU, each guest event is between a run of it and the following exit, after the VM's
+    begin and before its end."""
     inside = False
     for event in events:
         if event["probe"] == "vmm:vcpu::run":
@@ -111,7 +111,7 @@ def ticks(events, vcpu, expected):
 
 
 def laps(events, vcpu):
-    """Begin and end in turn, with the lap's number at the begin."""
+    """Begin and end alternate, with the lap's number at the begin."""
     got = [(e["probe"], e["args"]["arg"]) for e in events if e["args"].get("name") == "lap"]
     expected = [record for lap in range(SPANS[vcpu])
                 for record in (("guest:span::begin", lap), ("guest:span::end", 0))]
@@ -131,8 +131,8 @@ def primes(events, vcpu, result):
 
 
 def gaps(events):
-    """Between two ticks that were kept: as many lost as numbers are missing. (Before the first
-    one the kit's own records may have been lost too.)"""
+    """Between two ticks that were kept, the losses equal the missing numbers. (Before the first
+    one, records of the kit may have been lost, too.)"""
     last, missing = None, 0
     for event in events:
         if event["probe"] == LOST:
@@ -145,7 +145,7 @@ def gaps(events):
 
 
 def partial(events, vcpu, flooded, may_be_whole=False):
-    """Kept and counted lost are what was emitted, and both were."""
+    """Kept and counted losses add up to the emitted records, and neither is 0."""
     of_this = of_vcpu(events, vcpu)
     kept = len(of_this) - len(named(of_this, LOST))
     yield from differ("kept + lost", kept + lost(of_this), flooded + kit_records(vcpu))
@@ -161,18 +161,18 @@ STEPS, HALF_WAY = 29, 13
 FIRST, SECOND = 0x1111111111111111, 0x2222222222222222
 INVALID_OPCODE, PAGE_FAULT = 6, 14
 
-# Function: what is said, and the vector of the guest's own exception event (None: none).
+# Function: the message, and the vector of the guest's own exception event (None: none).
 CRASHES = {
     "main": ("triple fault", None),
     "wild_write": ("write to 0xd0000000, where there is no memory", None),
     "null_write": ("exception 14 (page fault), error 0x2, address 0x0", PAGE_FAULT),
-    "wild_out": ("output to port 0x5eed, which no device has", None),
-    "halts": ("it halted before the call returned", None),
+    "wild_out": ("output to port 0x5eed, where the VM has no device", None),
+    "halts": ("the guest halted before the call returned", None),
     "panics": ("panic: out of patience", None),
     "fault_in_put": ("exception 6 (invalid opcode), error 0x0, address 0x0", INVALID_OPCODE),
     "fault_after_handler": ("exception 14 (page fault), error 0x2, address 0x0", PAGE_FAULT),
 }
-# Puts that exceptions interrupt for good: the one record that can't be kept.
+# Puts that exceptions end: the one record that cannot be kept.
 GIVEN_UP = {"fault_in_put": 1, "fault_after_handler": 1}
 # Records of handlers that returned, in the middle of such a put.
 HANDLED = {"fault_after_handler": 1}
@@ -190,7 +190,7 @@ def crash_event(events, why):
 
 
 def crash(events, function):
-    """All that was done before it, and the crash itself."""
+    """All records before the crash, and the crash."""
     why, vector = CRASHES[function]
     guest = of_vcpu(events, 0)
     yield from steps(guest, HALF_WAY)
@@ -207,7 +207,7 @@ def crash(events, function):
 
 
 def resumed(events):
-    """In each round: the put, the handler that came in its middle, and the step after both."""
+    """In each round: the put, the handler that interrupted it, and the step after both."""
     rest = [e for e in of_vcpu(events, 0) if e["probe"].startswith("guest:step:") or
             e["args"].get("name") == "handle"]
     expected = []

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of this host's own KVM share: whether it can be seen, guests whose exits are known
-beforehand (tests/kvm/workload.c), and waits that end. Processes that a test has begun end with it,
-however it ends: one that stayed would hold its output open, and a reader of that would wait."""
+"""Shared by the tests of this host's own KVM: whether it can be used, guests with known exits
+(tests/kvm/workload.c), and waits with a limit. Processes that a test has started end with it,
+however it ends, because a remaining one would hold its output open, and a reader of that would
+block."""
 import atexit
 import json
 import os
@@ -12,7 +13,7 @@ import time
 
 import machine
 from machine import BUILD, LIMIT_S, RINGSIDE
-from tracefs import see_the_kernel
+from tracefs import mount_in_namespace
 
 WORKLOAD = os.path.join(BUILD, "tests", "kvm", "workload")
 
@@ -24,9 +25,9 @@ def skip(why):
 
 
 def need(verb, command=None):
-    """Ends the test here where this verb cannot work, and prints what is missing. `command`: what the
-    test runs, where that needs the same as the verb."""
-    see_the_kernel()
+    """Ends the test if this verb cannot work, and prints what is missing. `command`: what the test
+    runs, if it needs the same as the verb."""
+    mount_in_namespace()
     machine.need_kvm()
     done = subprocess.run([RINGSIDE, "doctor", "--json"], stdin=subprocess.DEVNULL, check=False,
                           capture_output=True, text=True, timeout=LIMIT_S)
@@ -47,7 +48,7 @@ def wait_for(what, good):
 
 
 def begin(command, **options):
-    """A process in the background, without input if not told otherwise."""
+    """A process in the background, by default without input."""
     process = subprocess.Popen(command, **{"stdin": subprocess.DEVNULL, **options})
     atexit.register(end, process)
     return process
@@ -61,7 +62,7 @@ def end(process):
 
 class Workload:
     """Guests that wait for the command to go, and stay until the command to quit. Their VMs' names
-    are this test's own, and end with -vm0, -vm1: this host may have other VMs."""
+    contain the test's PID, and end with -vm0, -vm1, because this host may have other VMs."""
 
     def __init__(self, folder, *options):
         self.where = tempfile.mkdtemp(dir=folder)
@@ -76,16 +77,16 @@ class Workload:
             raise RuntimeError(f"workload: exit {self.process.returncode}")
         return os.path.exists(os.path.join(self.where, name))
 
-    def say(self, name):
+    def send(self, name):
         with open(os.path.join(self.where, name), "w", encoding="utf-8"):
             pass
 
     def run(self):
-        self.say("go")
+        self.send("go")
         wait_for("end of the guests", lambda: self.has("done"))
 
     def end(self):
-        self.say("quit")
+        self.send("quit")
         self.process.wait(LIMIT_S)
 
     def vcpus(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of the micro-VM share: running guests and reading their traces. What is in them:
-guests.py."""
+"""Shared by the tests of the micro-VM: runs guests and reads their traces. guests.py checks their
+content."""
 import glob
 import json
 import os
@@ -18,12 +18,12 @@ COMPARE = os.path.join(tap.TOP, "tests", "trace", "compare_bt2.py")
 GUESTS = os.path.join(BUILD, "examples", "guests")
 HAND_OVERS = ("doorbell", "shared")
 OK, FAILED, USAGE, PARTIAL = 0, 1, 2, 3  # exit statuses
-LIMIT_S = 900  # no test times anything; this ends one that hangs
+LIMIT_S = 900  # no test times anything; this limit ends a test that hangs
 LOST = "guest:trace::records-lost"
 
 
 def need_kvm():
-    """Ends the test here where this machine has no KVM for us."""
+    """Ends the test if this machine has no usable KVM."""
     try:
         with open("/dev/kvm", "r+b", buffering=0):
             return
@@ -33,7 +33,7 @@ def need_kvm():
 
 
 def events_of(trace, status=OK):
-    """A trace's events, in the order of print, which must end with this status."""
+    """Returns a trace's events, in the order of print, which must end with this status."""
     done = subprocess.run([RINGSIDE, "print", "--json", trace], capture_output=True, text=True,
                           errors="replace", timeout=LIMIT_S, check=False)
     if done.returncode != status:
@@ -49,7 +49,7 @@ class Ran:
         self.summary = None
         if "--json" in command and self.out:
             self.summary = json.loads(self.out)
-        self.said = f"{' '.join(command)}: exit {self.status}\n{self.out}{self.err}"
+        self.output = f"{' '.join(command)}: exit {self.status}\n{self.out}{self.err}"
 
     def events(self, status=OK):
         return events_of(self.trace, status)
@@ -62,7 +62,7 @@ def execute(command, trace):
 
 
 class Machine:
-    """Runs guests; their traces go when it does."""
+    """Runs guests; their traces are removed at its end."""
 
     def __init__(self):
         self.directory = tempfile.TemporaryDirectory()
@@ -77,7 +77,7 @@ class Machine:
         self.directory.cleanup()
 
     def compare(self):
-        """babeltrace2 must read every trace that these runs made as we do."""
+        """babeltrace2 must read each trace of these runs as print does."""
         name = "babeltrace2 reads each trace as print does"
         traces = sorted(path for path in glob.glob(self.path("*"))
                         if os.path.exists(os.path.join(path, "metadata")))
@@ -95,7 +95,7 @@ class Machine:
         return os.path.join(self.directory.name, name)
 
     def command(self, guest, *call, options=(), record=True):
-        """The command line, and the trace it makes."""
+        """Returns the command line, and the trace that it makes."""
         self.runs += 1
         trace = self.path(f"trace{self.runs}") if record else None
         path = guest if "/" in guest else os.path.join(GUESTS, guest)
@@ -108,7 +108,7 @@ class Machine:
 
 
 def of_vcpu(events, vcpu):
-    """The guest's own events on a vCPU; the VMM's thread of that vCPU has its vcpu too."""
+    """Returns the guest's own events on a vCPU; events of the VMM's thread have the same vcpu."""
     return [event for event in events
             if event["vcpu"] == vcpu and event["probe"].startswith("guest:")]
 
@@ -118,18 +118,18 @@ def named(events, probe):
 
 
 def number(value):
-    """A number, or a text that shows one in hex."""
+    """Returns a number, also from a text in hex."""
     return int(value, 0) if isinstance(value, str) else value
 
 
 def lost(events):
-    """How many records the trace says were lost, all streams."""
+    """Returns the number of lost records in the trace, in all streams."""
     return sum(number(event["args"]["count"]) for event in events
                if event["probe"].endswith(":trace::records-lost"))
 
 
 def unsorted(events):
-    """What is wrong with the order in time."""
+    """Yields faults in the order of time."""
     for one, next_one in zip(events, events[1:]):
         if next_one["ts"] < one["ts"]:
             yield f"goes back in time: {one} {next_one}"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One process that runs many VMs, some at once, and records all of them in one trace.
+ * Runs many VMs in one process, some concurrently, and records all of them in one trace.
  *
  *	sandboxes TRACE GUEST FUNCTION VMS AT_ONCE
  *

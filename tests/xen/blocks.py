@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What examples/scripts/block_io.d says of a trace, worked out in another way: by where the states of
-dom0's vCPUs and its requests lie over each other in time."""
+"""The output of examples/scripts/block_io.d for a trace, computed independently from the overlap in
+time of dom0's vCPU states and its requests."""
 import collections
 
 
 def states(events):
-    """{vcpu: [(from, to, state)]}; what it was in before the first change is not known."""
+    """Returns {vcpu: [(from, to, state)]}; the state before the first change is unknown."""
     changes, end = collections.defaultdict(list), max(int(e["ts"]) for e in events)
     for e in events:
         if e["probe"] == "xdt:sched::runstate-change" and e["args"]["domain"] == 0:
@@ -16,7 +16,8 @@ def states(events):
 
 
 def joined(events):
-    """Rows of size, requests, and us in all: from issue to completion, of these runnable, blocked."""
+    """Returns rows of size, requests, and us in total: from issue to completion, of these runnable,
+    blocked."""
     stretches, issued = states(events), {}
     rows = collections.defaultdict(lambda: [0, 0, 0, 0])
     for e in events:

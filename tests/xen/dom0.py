@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real Xen in which a test records: what is booted, the guests whose exits are known beforehand,
-and what comes out."""
+"""A real Xen in which a test records: the files that are booted, the guests with known exits, and
+the results."""
 import json
 import os
 import sys
@@ -13,7 +13,7 @@ import bed_xen  # noqa: E402
 
 HERE = os.path.join(tap.TOP, "tests", "xen")
 CPUIDS, CALLS, WRITES = 1009, 503, 101  # of a guest, in loops; primes
-QUIET = 0x1f000  # a mask that nothing happens under
+QUIET = 0x1f000  # a mask without any events
 CONFIG = """
 name = "{name}"
 type = "pvh"
@@ -33,12 +33,12 @@ def guest(directory):
                           "-Wl,-Ttext-segment=0x100000,-z,noseparate-code,--build-id=none",
                           os.path.join(HERE, "guest.S"), "-o", path])
     if made:
-        raise bed.Missing(f"a 32-bit guest can't be made: {made[-1].strip()[-200:]}")
+        raise bed.Missing(f"a 32-bit guest cannot be built: {made[-1].strip()[-200:]}")
     return path
 
 
 def machine(directory, body, guests):
-    """Boots one in which this is done, behind inside.sh; its results."""
+    """Boots a Xen that runs this script after inside.sh. Returns the results."""
     with open(os.path.join(HERE, "inside.sh"), encoding="utf-8") as file:
         inside = file.read()
     files = {"init": bed_xen.init(inside + body),
@@ -50,7 +50,7 @@ def machine(directory, body, guests):
     return Out(bed_xen.boot_xen(files, directory))
 
 
-# ---- what came out --------------------------------------------------------------------------
+# ---- the results ----------------------------------------------------------------------------
 
 
 class Out:
@@ -67,7 +67,7 @@ class Out:
             with open(self.path(name), encoding="utf-8", errors="replace") as file:
                 return file.read().strip()
         except FileNotFoundError:
-            return "(it is not there)"
+            return "(missing)"
 
     def json(self, name):
         try:

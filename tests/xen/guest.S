@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A PVH guest of Xen's whose exits are known beforehand: CPUIDS of CPUID and CALLS of hypercalls,
- * of both one more (to find the hypercall page, to shut down), WRITES of OUT, one WRMSR; and what
- * interrupts come to the host while it runs. It begins at its note's address, in 32-bit mode, no
- * paging, EBX at hvm_start_info (Xen's docs/misc/pvh.pandoc).
+ * A PVH guest for Xen with known exits: CPUIDS of CPUID and CALLS of hypercalls, one more of each
+ * (to find the hypercall page, to shut down), WRITES of OUT, one WRMSR; and the host's interrupts
+ * while it runs. It begins at its note's address, in 32-bit mode, no paging, EBX at hvm_start_info
+ * (Xen's docs/misc/pvh.pandoc).
  */
 #define XEN_ELFNOTE_PHYS32_ENTRY 18
 #define HYPERCALL_XEN_VERSION	 17
@@ -21,7 +21,7 @@
 	.globl	_start
 _start:
 	mov	$stack, %esp
-	/* EBX: the MSR that takes a page and fills it with calls. */
+	/* EBX: the MSR to which a page's address is written, to be filled with calls. */
 	mov	$0x40000002, %eax
 	cpuid
 	mov	%ebx, %ecx

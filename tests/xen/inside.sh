@@ -1,10 +1,10 @@
-# What live.test has done in dom0; /init goes on with it, and stops at nothing. Results in
-# /tmp/out, one file each.
+# The script of live.test for dom0; /init runs it, and no error stops it. Results are in /tmp/out,
+# one file each.
 cd /tmp/out
 mkdir -p /sys/kernel/tracing
 mount -t tracefs tracefs /sys/kernel/tracing
 
-# wait_for COMMAND...: until it succeeds; ten minutes at most, and what COMMAND takes
+# wait_for COMMAND...: until it succeeds, for at most ten minutes
 wait_for() {
 	tries=0
 	until "$@"; do

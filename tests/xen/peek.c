@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * peek mask|set MASK|drained|save FILE|back FILE: what tests do to Xen's trace from inside dom0.
+ * peek mask|set MASK|drained|save FILE|back FILE: operations of tests on Xen's trace from dom0.
  *
- * `back` puts each buffer's reader back to where its writer stood at `save`: what one reader has
- * taken since is there for another, as long as tracing stands still and nothing was overwritten.
+ * `back` resets each buffer's reader to the writer's position at `save`, so that another reader
+ * gets the records that one has read since, provided that tracing is stopped and nothing was
+ * overwritten.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static void save(struct peek *p, FILE *file)
 		fprintf(file, "%u\n", buffer(p, cpu)[1]);
 }
 
-/* Whether the reader has all that there is. */
+/* Returns whether the reader has read everything. */
 static bool drained(struct peek *p)
 {
 	for (uint32_t cpu = 0; cpu < p->info.cpus; cpu++) {
@@ -82,7 +83,7 @@ static int back(struct peek *p, FILE *file)
 		printf("CPU %u: %u bytes of %u\n", cpu, n, data);
 		if (head[0] != prod || n > data)
 			return 1;
-		__atomic_store_n(&head[0], at, __ATOMIC_SEQ_CST); /* nobody else is there */
+		__atomic_store_n(&head[0], at, __ATOMIC_SEQ_CST); /* no other reader is active */
 	}
 	return 0;
 }

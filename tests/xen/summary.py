@@ -1,25 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `report summary` says of a trace beside what `xenalyze --summary` says of it. What xenalyze does
-differently, and is allowed for here by its exact amount:
+"""Compares `report summary` with `xenalyze --summary` for the same trace. Known differences, for
+which this file allows by their exact amounts:
 
- 1. A vCPU that runs is counted anew each time that the scheduler lets it run on; Ringside counts
-    it once, and has the continuations beside it.
- 2. At the end of the trace, a vCPU that runs is counted once more, with its time until its physical
-    CPU's last record; any other state that goes on is left out. Ringside has the time of both in
-    total_ns, and counts neither.
- 3. A vCPU is not looked at before it comes on a physical CPU. One whose first record lets it run on
-    has run since its physical CPU's first record, not since the trace's.
- 4. After a loss on one physical CPU, xenalyze knows of a vCPU that ran there again when it runs or
-    goes on, and takes others that sleep to sleep on. Ringside takes them for lost too: what woke
-    them up may be among what was lost. So of such captures (L2, S0) no state's time is compared but
-    by bounds: what is lost for xenalyze is lost for Ringside.
- 5. Calls within a multicall are subcalls for xenalyze, and hypercalls too, all together and by their
-    number.
- 6. An exit that does not end in the trace is not counted by xenalyze.
- 7. LOST_RECORDS stand twice in its volume, WRAP with its padding; so "gen" is compared nowhere.
- 8. To a halt it counts from the entry after the injection, Ringside from the injection.
- 9. Its affinity is how long a vCPU stayed at a physical CPU, run or not; Ringside's, how long it ran
-    there. Its percentiles are of a sample of 1024. Neither is compared.
+1. xenalyze counts a running vCPU again each time that the scheduler lets it continue. Ringside
+counts it once, and shows the continuations separately. 2. At the end of the trace, xenalyze counts
+a running vCPU once more, with its time until its physical CPU's last record, and leaves out any
+other unfinished state. Ringside has the time of both in total_ns, and counts neither. 3. xenalyze
+ignores a vCPU until it is on a physical CPU. A vCPU whose first record lets it continue has run
+since its physical CPU's first record, not since the trace's. 4. After a loss on one physical CPU, a
+vCPU that ran there is known to xenalyze again when it runs or continues, and others that sleep are
+assumed to sleep on. For Ringside their states are lost, too, because their wake-ups may be among
+the lost records. So the times of states in such captures (L2, S0) are only compared by bounds:
+states that are lost for xenalyze are lost for Ringside. 5. xenalyze counts calls within a multicall
+as subcalls and as hypercalls, in total and by number. 6. xenalyze does not count an exit that does
+not end in the trace. 7. Its volume has LOST_RECORDS twice, and WRAP with its padding, so "gen" is
+not compared. 8. xenalyze measures the time to a halt from the entry after the injection, Ringside
+from the injection. 9. Its affinity is the time that a vCPU stayed on a physical CPU, running or
+not; Ringside's is the time that it ran there. Its percentiles are of a sample of 1024. Neither is
+compared.
 """
 import collections
 import json
@@ -38,12 +36,13 @@ VOLUMES = {"sched": ("sched (runstates)", "sched (scheduler's own)", "sched (ver
 TIMES = r"(\d+) +([\d.]+)s +(?:([\d.]+)% +)?(-?\d+) (?:cyc )?\{"
 
 
-# ---- what xenalyze says ---------------------------------------------------------------------------
+# ---- xenalyze's summary
+# ---------------------------------------------------------------------------
 
 def xenalyzed(text, hz=HZ):
-    """{(table, whose..., what): (count, ns)}; ns None where it has only a count."""
+    """Returns {(table, owner..., what): (count, ns)}; ns is None where there is only a count."""
     cycle = 1e9 / hz
-    said, dom, vcpu, part, cpu = {}, None, None, "volume", None
+    output, dom, vcpu, part, cpu = {}, None, None, "volume", None
     for line in text.splitlines():
         if found := re.match(r" - cpu (\d+) -", line):
             cpu = int(found[1])
@@ -55,37 +54,38 @@ def xenalyzed(text, hz=HZ):
                                r"IO address summary| cpu affinity)\b", line):
             part = found[1]
         elif part == "volume" and (found := re.match(r" ([\w+-]+) *: +(\d+)$", line)):
-            said["volume", cpu, found[1]] = int(found[2]), None
+            output["volume", cpu, found[1]] = int(found[2]), None
         elif part == "Runstates" and (found := re.match(r" +([\w ]+): +" + TIMES, line)):
             key = ("domains", dom) if vcpu is None else ("vcpus", dom, vcpu)
-            said[key + (found[1].replace("_", " "),)] = int(found[2]), int(found[2]) * int(found[5]) * cycle
+            output[key + (found[1].replace("_", " "),)] = int(found[2]), int(found[2]) * int(found[5]) * cycle
         elif part == "Exit reasons" and (found := re.match(r" (VMEXIT_\w+) +" + TIMES, line)):
-            said["exits", dom, vcpu, found[1]] = int(found[2]), int(found[2]) * int(found[5]) * cycle
+            output["exits", dom, vcpu, found[1]] = int(found[2]), int(found[2]) * int(found[5]) * cycle
         elif part == "Exit reasons" and (found := re.match(r"    \[ *(\w+)\] +" + TIMES, line)):
-            said["hvm", dom, vcpu, found[1]] = int(found[2]), int(found[2]) * int(found[5]) * cycle
+            output["hvm", dom, vcpu, found[1]] = int(found[2]), int(found[2]) * int(found[5]) * cycle
         elif part == "PV events" and (found := re.match(r"  (\w[\w ()]+)  (\d+)$", line)):
-            said["pv", dom, vcpu, found[1]] = int(found[2]), None
+            output["pv", dom, vcpu, found[1]] = int(found[2]), None
         elif part == "PV events" and (found := re.match(r"    (\w+) +\[ *(\d+)\]: +(\d+)$", line)):
-            said["calls", dom, vcpu, found[1]] = int(found[3]), None
+            output["calls", dom, vcpu, found[1]] = int(found[3]), None
         elif part == "Guest interrupt counts" and (found := re.match(r"  \[(\d+)\] (\d+)$", line)):
             vector = int(found[1])
-            said["interrupts", dom, vcpu, vector, "inject to entry"] = int(found[2]), None
+            output["interrupts", dom, vcpu, vector, "inject to entry"] = int(found[2]), None
         elif part == "Guest interrupt counts" and (
                 found := re.match(r"   \* (wake to halt any|intr to halt) +: +" + TIMES, line)):
             what = "wake to halt" if found[1].startswith("wake") else "inject to halt"
-            said["interrupts", dom, vcpu, vector, what] = (
+            output["interrupts", dom, vcpu, vector, what] = (
                 int(found[2]), int(found[2]) * int(found[5]) * cycle)
         elif part == "IO address summary" and (
                 found := re.match(r" +(\w+):\[(\w)\] +" + TIMES, line)):
-            said["io", dom, vcpu, int(found[1], 16), found[2]] = (int(found[3]),
+            output["io", dom, vcpu, int(found[1], 16), found[2]] = (int(found[3]),
                                                                   int(found[3]) * int(found[6]) * cycle)
-    return said
+    return output
 
 
-# ---- what Ringside says ---------------------------------------------------------------------------
+# ---- Ringside's summary
+# ---------------------------------------------------------------------------
 
 def report(what, path, *options, hz=HZ):
-    """hz None: a trace that says it."""
+    """hz None: the trace has its frequency."""
     done = subprocess.run([RINGSIDE, "report", what, "--json", *(["--freq", str(hz)] if hz else []),
                            *options, path], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3):
@@ -93,14 +93,14 @@ def report(what, path, *options, hz=HZ):
     return json.loads(done.stdout)
 
 
-def table(said, name):
-    return [row for row in said["rows"] if row["table"] == name]
+def table(output, name):
+    return [row for row in output["rows"] if row["table"] == name]
 
 
 # ---- states ---------------------------------------------------------------------------------------
 
 class Ends:
-    """From the file itself: what differences 1 to 3 come to."""
+    """Returns the amounts of differences 1 to 3, from the file."""
 
     def __init__(self, data, hz=HZ):
         self.cycle = 1e9 / hz
@@ -120,7 +120,8 @@ class Ends:
         self.start = min(self.first.values())
 
     def states(self, dom, vcpu):
-        """{state: [count, ns]} by xenalyze's rules, of what it leaves out or adds."""
+        """Returns {state: [count, ns]} by xenalyze's rules, of states that it leaves out or
+        adds."""
         names = ("running", "runnable", "blocked", "offline")
         changes = self.changes[dom, vcpu]
         off = collections.defaultdict(lambda: [0, 0])
@@ -139,7 +140,7 @@ class Ends:
 
 
 def close(ns, theirs, count):
-    """Whether a time is xenalyze's, whose mean is rounded, within ours in ns each."""
+    """Returns whether a time equals xenalyze's, whose mean is rounded, within `within` ns each."""
     return abs(ns - theirs) <= 2 * count + 2000
 
 
@@ -147,9 +148,9 @@ def runnable(state):
     return state.split(" ")[0]
 
 
-def states(said, theirs, ends):
+def states(output, theirs, ends):
     ours = collections.defaultdict(lambda: [0, 0])
-    for row in table(said, "vcpus"):
+    for row in table(output, "vcpus"):
         mine = ours[row["domain"], row["vcpu"], runnable(row["state"])]
         mine[0] += row["count"] + (row["continued"] or 0)
         mine[1] += row["total_ns"]
@@ -169,33 +170,33 @@ def states(said, theirs, ends):
         yield "nothing was compared"
 
 
-def domains(said, theirs, ends):
-    """Times, but for those that 2 and 3 leave to no state or to another; counts are by pieces."""
+def domains(output, theirs, ends):
+    """Times, except those that 2 and 3 assign to no state or to another; counts are by pieces."""
     apart = collections.Counter()
     for dom, vcpu in ends.changes:
         apart[dom] += sum(abs(ns) for _, ns in ends.states(dom, vcpu).values())
     ours = {("domains", row["domain"], row["state"]): row["total_ns"]
-            for row in table(said, "domains")}
+            for row in table(output, "domains")}
     wanted = {key: ns for key, (_, ns) in theirs.items() if key[0] == "domains"}
     for key in set(ours) | set(wanted):
         if abs(ours.get(key, 0) - wanted.get(key, 0)) > apart[key[1]] + 5000:
             yield f"{key}: {ours.get(key)} ns, not {wanted.get(key)}"
 
 
-def add_up(said):
+def add_up(output):
     sums = collections.defaultdict(int)
-    for row in said["rows"]:
+    for row in output["rows"]:
         if row["table"] in ("vcpus", "domains", "pcpus"):
             sums[row["table"], row.get("domain"), row.get("vcpu"), row.get("pcpu")] += row["total_ns"]
-    yield from (f"{who}: {ns}, not {said['duration_ns']}" for who, ns in sums.items()
-                if ns != said["duration_ns"])
+    yield from (f"{who}: {ns}, not {output['duration_ns']}" for who, ns in sums.items()
+                if ns != output["duration_ns"])
     if not sums:
         yield "nothing was compared"
 
 
-def lost(said, theirs):
+def lost(output, theirs):
     """4"""
-    for row in table(said, "vcpus"):
+    for row in table(output, "vcpus"):
         if row["state"] == "lost":
             wanted = theirs.get(("vcpus", row["domain"], row["vcpu"], "lost"), (0, 0))
             if row["total_ns"] < wanted[1] - 2000:
@@ -204,9 +205,9 @@ def lost(said, theirs):
 
 # ---- counts ---------------------------------------------------------------------------------------
 
-def exits(said, theirs):
+def exits(output, theirs):
     ours = {("exits", row["domain"], row["vcpu"], row["reason"]): row
-            for row in table(said, "exits") if row["domain"] is not None}
+            for row in table(output, "exits") if row["domain"] is not None}
     for key, (count, ns) in theirs.items():
         if key[0] == "exits":
             row = ours.pop(key[:3] + (key[3].removeprefix("VMEXIT_").replace("EXCEPTION", "EXCP"),),
@@ -216,9 +217,9 @@ def exits(said, theirs):
     yield from (f"xenalyze has no {row}" for row in ours.values() if row["timed"]) # 6
 
 
-def hypercalls(said, theirs):
+def hypercalls(output, theirs):
     ours = collections.Counter()
-    for row in table(said, "hypercalls"):
+    for row in table(output, "hypercalls"):
         if row["domain"] is None:
             continue
         who = row["domain"], row["vcpu"]
@@ -231,7 +232,7 @@ def hypercalls(said, theirs):
         ours["calls", *who, CALLS.get(row["hypercall"], row["hypercall"])] += row["count"] # 5
         ours["pv", *who, "hypercall"] += row["count"]
         ours["pv", *who, "hypercall (subcall)"] += row["count"] * (row["from"] != "pv")
-    for row in table(said, "pv"):
+    for row in table(output, "pv"):
         if row["domain"] is not None:
             ours["pv", row["domain"], row["vcpu"], PV[row["event"]]] = row["count"]
     wanted = {key: count for key, (count, _) in theirs.items() if key[0] in ("pv", "calls")}
@@ -240,9 +241,9 @@ def hypercalls(said, theirs):
             yield f"{key}: {ours[key]}, not {wanted.get(key, 0)}"
 
 
-def interrupts(said, theirs):
+def interrupts(output, theirs):
     ours = {("interrupts", row["domain"], row["vcpu"], row["vector"], row["what"]): row
-            for row in table(said, "interrupts") if row["domain"] is not None}
+            for row in table(output, "interrupts") if row["domain"] is not None}
     wanted = {key: value for key, value in theirs.items() if key[0] == "interrupts"}
     counts = [{key: row["count"] for key, row in ours.items()},
               {key: count for key, (count, _) in wanted.items()}]
@@ -256,9 +257,9 @@ def interrupts(said, theirs):
                 yield f"{key}: {more} ns more"
 
 
-def io(said, theirs):
+def io(output, theirs):
     ours = {("io", row["domain"], row["vcpu"], row["address"], row["access"].split(" ")[1][0]): row
-            for row in table(said, "io") if row["domain"] is not None}
+            for row in table(output, "io") if row["domain"] is not None}
     for key, (count, ns) in theirs.items():
         if key[0] == "io":
             row = ours.get(key)
@@ -266,8 +267,8 @@ def io(said, theirs):
                 yield f"{key}: {count} {ns:.0f} ns, not {row}"
 
 
-def volume(said, theirs):
-    sizes = {(row["pcpu"], row["class"]): row["bytes"] for row in table(said, "volume")}
+def volume(output, theirs):
+    sizes = {(row["pcpu"], row["class"]): row["bytes"] for row in table(output, "volume")}
     compared = 0
     for key, (size, _) in theirs.items():
         if key[0] == "volume" and key[2] in VOLUMES:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reader of xentrace's files that shares nothing with Ringside's, the captures in the corpus, and
-what the tests of them share."""
+"""A reader of xentrace's files that is independent of Ringside's, the captures in the corpus, and
+shared code of their tests."""
 import collections
 import json
 import lzma
@@ -23,13 +23,13 @@ CAPTURES = ("P1-credit1-4s", "L2-lost-tbuf1-credit", "S0-dom0-all-4s-lostatstart
 
 
 def unpacked(name):
-    """The bytes of a file of the corpus."""
+    """Returns the bytes of a file of the corpus."""
     with lzma.open(os.path.join(CORPUS, name + ".xz")) as file:
         return file.read()
 
 
 def windows(data):
-    """(cpu, offset, bytes) of each window, without its head."""
+    """Yields (cpu, offset, bytes) of each window, without its head."""
     at = 0
     while at < len(data):
         head, cpu, size = struct.unpack_from("<III", data, at)
@@ -40,7 +40,8 @@ def windows(data):
 
 
 def records(data):
-    """(cpu, event, words, TSC or None) of each record, in the file's order; of WRAP no words."""
+    """Yields (cpu, event, words, TSC or None) of each record, in the file's order; WRAP without its
+    words."""
     for cpu, _, window in windows(data):
         yield cpu, CPU_CHANGE, (cpu, len(window)), None
         at = 0
@@ -56,7 +57,7 @@ def records(data):
 
 
 def in_babeltrace(trace):
-    """What babeltrace2 reads of a trace directory: how many of each probe and number of Xen's."""
+    """Returns babeltrace2's counts for a trace directory, by probe and Xen's number."""
     done = subprocess.run(["babeltrace2", "--no-delta", trace], capture_output=True, text=True,
                           check=False)
     return collections.Counter(
@@ -66,7 +67,7 @@ def in_babeltrace(trace):
 
 
 def restamped(data, stamp):
-    """The file with other stamps: stamp(cpu, TSC)."""
+    """Returns the file with other stamps: stamp(cpu, TSC)."""
     made, at = bytearray(data), 0
     while at < len(made):
         _, cpu, size = struct.unpack_from("<III", made, at)
@@ -82,7 +83,8 @@ def restamped(data, stamp):
 
 
 def printed(path, *options, stdin=None):
-    """Status, events and remarks of ringside print --json. With --tsc, ts is the raw stamp."""
+    """Returns status, events and warnings of ringside print --json. With --tsc, ts is the raw
+    stamp."""
     done = subprocess.run([RINGSIDE, "print", "--json", *options, path], input=stdin,
                           capture_output=True, check=False)
     events = [tap.event(line) for line in done.stdout.splitlines()]

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the crate uses of the guest runtime and the guest kit: scripts/rust-abi makes
- * src/abi/guest.rs of it. */
+/*
+ * The declarations of the guest runtime and the guest kit that the crate uses: scripts/rust-abi
+ * generates src/abi/guest.rs from them.
+ */
 #include <ringside/kit.h>
 #include <ringside/guest_log.h>
 #include <ringside/memory.h>

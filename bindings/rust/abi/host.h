@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the crate uses of the library in programs of the host: scripts/rust-abi makes
- * src/abi/host.rs of it. */
+/*
+ * The declarations of the library that the crate uses in programs of the host: scripts/rust-abi
+ * generates src/abi/host.rs from them.
+ */
 #include <ringside/trace.h>
 #include <ringside/log.h>
 #include <ringside/memory.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The catalogue's vmm events as arguments of a macro of src/vmm.rs: scripts/rust-abi makes
- * src/abi/vmm.rs of this file with the preprocessor. */
+/*
+ * The catalogue's vmm events as arguments of a macro of src/vmm.rs: scripts/rust-abi generates
+ * src/abi/vmm.rs from this file with the preprocessor.
+ */
 #define RS_FIELD(type, show, name, unit, values) name: type,
 #define RS_TEXT(name)				 [name]
 #define RS_EVENT(symbol, n, kind, mask_class, class_name, name, help, ...)                         \

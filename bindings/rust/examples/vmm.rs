@@ -5,7 +5,7 @@
 //!
 //! The guest is a static ELF file, linked between 1 and 16 MiB, whose entry is called in 64-bit
 //! mode with a stack, at addresses that are the same virtual and physical. It traces with
-//! libringside-guest.a, and hands its rings over by the doorbell.
+//! libringside-guest.a, and registers its rings through the doorbell.
 
 use ringside::host::{self, Guest, GuestMemory, GuestOptions, Recorder, RecorderOptions};
 use ringside::{class, emit, event, span, vmm};
@@ -139,8 +139,8 @@ fn map(bytes: usize, file: Option<&File>) -> Result<*mut u8> {
     Ok(at as *mut u8)
 }
 
-/// The guest's RAM, from address 0 on. The guest writes to it at any time, so nothing here makes a
-/// reference to it: it is copied.
+/// The guest's RAM, from address 0 on. The guest writes to it at any time, so this code makes no
+/// reference to it, and copies its bytes.
 #[derive(Clone, Copy)]
 struct Ram(*mut u8);
 
@@ -180,7 +180,7 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Result<u64> {
 fn load(ram: &Ram, path: &str) -> Result<u64> {
     let image = std::fs::read(path).map_err(|error| format!("cannot read {}: {}", path, error))?;
     if image.get(..5) != Some(b"\x7fELF\x02") {
-        return Err(format!("{} is no 64-bit ELF file", path).into());
+        return Err(format!("{} is not a 64-bit ELF file", path).into());
     }
     let (headers, size) = (number(&image, 32, 8)? as usize, number(&image, 54, 2)? as usize);
     for i in 0..number(&image, 56, 2)? as usize {

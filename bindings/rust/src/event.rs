@@ -3,18 +3,25 @@
 
 use crate::abi;
 use crate::class::Class;
-use crate::put::{is_on, put, this, Fields};
+use crate::put::{head_bits, is_on, put, this, Fields};
 
 /// An event, which [`event!`](crate::event) or the catalogue ([`vmm`](crate::vmm)) declares. The
 /// struct is its payload.
 ///
 /// # Safety
-/// The struct is packed, and laid out as the declaration of `id()` has it.
+/// The struct is packed, and laid out as in the declaration of `id()`.
 pub unsafe trait Event: Copy {
     /// Its class.
     const CLASS: Class;
     /// The id of its records.
     fn id() -> u64;
+
+    /// The header word of its records, without their CPU.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn head() -> u64 {
+        Self::id() | head_bits::<Self>()
+    }
 }
 
 /// An event whose last field is a text, which is not part of the struct.
@@ -28,17 +35,16 @@ pub unsafe trait TextEvent: Copy {
     fn id() -> u64;
 }
 
-/// Emits an event, if its class is on; only then is it made.
+/// Emits an event if its class is on; otherwise the event is not built.
 #[inline(always)]
 pub fn emit<E: Event>(make: impl FnOnce() -> E) {
     if is_on(E::CLASS) {
         let event = make();
-        unsafe { put(this(), E::id(), Fields(event)) }
+        unsafe { put(this(), E::head(), Fields(event)) }
     }
 }
 
-/// Emits an event with its text, which is cut if it is too long. The cost is that of a call and of
-/// the copy.
+/// Emits an event with its text, which is cut if it is too long. It costs a call and the copy.
 #[inline(always)]
 pub fn emit_text<E: TextEvent>(make: impl FnOnce() -> E, text: &str) {
     if is_on(E::CLASS) {
@@ -57,7 +63,7 @@ pub fn emit_text<E: TextEvent>(make: impl FnOnce() -> E, text: &str) {
 }
 
 /// The types of events' fields: integers, in hexadecimal where they are `x8` to `x64`, and `name`,
-/// the number of a name. `s8` to `s64` are other words for `i8` to `i64`.
+/// the number of a name. `s8` to `s64` are aliases of `i8` to `i64`.
 #[allow(non_camel_case_types)]
 pub mod types {
     pub use core::primitive::{i16, i32, i64, i8, u16, u32, u64, u8};
@@ -81,7 +87,7 @@ pub mod types {
     pub type name = u32;
 }
 
-/// The words for the types in declarations (ringside/schema.h), where they differ from Rust's.
+/// The names of types in declarations (ringside/schema.h), where they differ from Rust's.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! words {
@@ -140,12 +146,17 @@ macro_rules! event {
 
             #[inline(always)]
             fn id() -> u64 {
+                $crate::ID_MASK & Self::head()
+            }
+
+            #[inline(always)]
+            fn head() -> u64 {
                 $crate::__site!(SITE, $crate::SITE_EVENT, concat!(
                     $crate::last!($($class)::+), "::", $text, "("
                     $(, $crate::words!($first_type), " ", stringify!($first)
                       $(, ",", $crate::words!($type), " ", stringify!($field))*)?
-                    , ")"));
-                SITE.id() as u64
+                    , ")"), $crate::head_bits::<$name>());
+                SITE.head()
             }
         }
     };

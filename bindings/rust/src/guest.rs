@@ -6,12 +6,12 @@
 //! guest::vcpu_init(0, &mut ring)?; // on each vCPU, before its first event
 //! ```
 //!
-//! A guest of the micro-VM uses [`kit`](crate::kit) instead, whose C part does that.
+//! A guest of the micro-VM uses [`kit`](crate::kit) instead, whose C part makes these calls.
 //!
 //! The producer of a vCPU is at %gs:0, which [`vcpu_init()`] sets. A kernel with per-CPU data of
-//! its own keeps a pointer to [`vcpu_producer()`] there, sets [`Config::own_this`], and says where
-//! it is, in the variable RINGSIDE_GUEST_THIS of the environment in which rustc compiles this
-//! crate: a memory operand of x86-64's assembler, such as `gs:[0x40]`.
+//! its own keeps a pointer to [`vcpu_producer()`] there, sets [`Config::own_this`], and gives its
+//! place in the environment variable RINGSIDE_GUEST_THIS when rustc compiles this crate: a memory
+//! operand of x86-64's assembler, such as `gs:[0x40]`.
 
 use crate::abi;
 use crate::ctypes::{c_char, c_void};
@@ -36,7 +36,7 @@ pub(crate) use load_this as LOAD_THIS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum HandOver {
-    /// An OUT registers the ring, and another one has the host drain it when it is full.
+    /// An OUT registers the ring, and another one makes the host drain it when it is full.
     Doorbell = abi::RS_GUEST_DOORBELL,
     /// The host reads the ring while the guest runs. A full ring drops and counts.
     Shared = abi::RS_GUEST_SHARED,
@@ -114,7 +114,7 @@ pub fn handler_enter(vcpu: u32) {
 }
 
 /// For a handler that will not return, before it traces: abandons an interrupted put, counts it as
-/// lost, and publishes what handlers put after it.
+/// lost, and publishes the records that handlers put after it.
 pub fn abandon(vcpu: u32) {
     unsafe { abi::rs_guest_abandon(vcpu) }
 }
@@ -141,13 +141,13 @@ pub(crate) fn producer() -> *mut Producer {
 pub mod log {
     use super::*;
 
-    /// Where the log is, and what writes its lines to the console.
+    /// Where the log is, and the function that writes its lines to the console.
     pub struct Config {
         /// Its memory, aligned to 64 bytes; an existing log in it is used.
         pub memory: &'static mut [u8],
         /// Lanes of a new log; 0: 1.
         pub lanes: u32,
-        /// Of each half of a new log, for trace rings.
+        /// Bytes of each half of a new log, for trace rings.
         pub trace_bytes: u64,
         /// The frequency of the TSC; 0: the host's value in the memory.
         pub tsc_hz: u64,

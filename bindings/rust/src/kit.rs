@@ -14,9 +14,9 @@
 //! kit::export!("twice", twice, (Int) -> Int, "twice the argument");
 //! ```
 //!
-//! The feature `kit` adds what a guest in Rust needs to link besides: the panic handler, which ends
-//! the guest with the panic's message, and names that `core` refers to. [`Heap`] is the kit's heap
-//! for `alloc`.
+//! The feature `kit` adds the other items that a guest in Rust needs to link: the panic handler,
+//! which ends the guest with the panic's message, and names that `core` refers to. [`Heap`] is the
+//! kit's heap for `alloc`.
 
 use crate::abi;
 use crate::ctypes::{c_char, c_void};
@@ -27,7 +27,7 @@ use core::fmt::{self, Write};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Type {
-    /// Of a result: there is none.
+    /// For a result: none.
     Void = abi::RS_KIT_VOID as u8,
     /// 64 bits.
     Int = abi::RS_KIT_INT as u8,
@@ -41,17 +41,17 @@ pub enum Type {
     Bytes = abi::RS_KIT_BYTES as u8,
 }
 
-/// The arguments of a call, which are of the exported types.
+/// The arguments of a call, which have the exported types.
 #[repr(transparent)]
 pub struct Args(abi::rs_kit_args);
 
 impl Args {
-    /// The vCPU on which the function runs.
+    /// The vCPU that runs the function.
     pub fn vcpu(&self) -> u32 {
         self.0.vcpu
     }
 
-    /// How many there are.
+    /// The number of arguments.
     pub fn count(&self) -> usize {
         self.0.n as usize
     }
@@ -77,12 +77,12 @@ impl Args {
     }
 }
 
-/// A function that the host calls. The host knows it by its entry in the section `rs_exports`. It
-/// returns an integer, a truth value, the bits of a float, or what [`return_bytes()`] returned.
+/// A function that the host calls. The host finds it by its entry in the section `rs_exports`. It
+/// returns an integer, a truth value, the bits of a float, or the result of [`return_bytes()`].
 pub type Function = fn(&Args) -> u64;
 
 /// Copies bytes, or a text, for the host, as the result of the function that runs on this vCPU,
-/// which returns what this returns.
+/// which must return this function's result.
 pub fn return_bytes(data: &[u8]) -> u64 {
     unsafe { abi::rs_kit_return_bytes(data.as_ptr() as *const c_void, data.len() as u32) }
 }
@@ -185,7 +185,7 @@ macro_rules! __export {
 }
 pub use __export as export;
 
-/// A text of the kit's, cut at its longest, with a NUL.
+/// A text for the kit, cut at its maximum length, with a NUL.
 struct Text {
     bytes: [u8; 256],
     used: usize,
@@ -202,7 +202,7 @@ impl Write for Text {
 
 fn text(args: fmt::Arguments) -> Text {
     let mut text = Text { bytes: [0; 256], used: 0 };
-    let _ = text.write_fmt(args); // what a Display that fails has written
+    let _ = text.write_fmt(args); // the output before a Display failed
     text
 }
 
@@ -253,7 +253,7 @@ fn panicked(info: &core::panic::PanicInfo) -> ! {
     panic(format_args!("{}", info))
 }
 
-// What core and alloc name, which were compiled for a C library and for unwinding.
+// Symbols that core and alloc need, which were compiled for a C library and for unwinding.
 
 #[doc(hidden)]
 #[no_mangle]

@@ -39,14 +39,15 @@
 //! A record carries ids. Each name and each declaration exists once, in a site in the link section
 //! `rs_sites`, as in C; it gets its number when the program or the guest starts. A disabled class
 //! costs a load and a branch. A record takes a time stamp, a claim on the ring of this thread or
-//! vCPU, and its stores, without a lock or a call: the module `put` does in Rust what the inline
-//! functions of C's headers do, on the same structures.
+//! vCPU, and its stores, without a lock or a call: the module `put` implements the inline functions
+//! of C's headers in Rust, on the same structures.
 //!
 //! A signal handler, or a guest's exception handler, may trace, even in the middle of a record.
 //! After `fork()`, the child does not trace.
 //!
 //! The C library's manual pages ringside_trace(3), ringside_host(3), ringside_guest(3),
-//! ringside_kit(3), ringside_memory(3) and ringside_log(3) describe what the functions here call.
+//! ringside_kit(3), ringside_memory(3) and ringside_log(3) describe the functions that this crate
+//! calls.
 #![cfg_attr(not(feature = "host"), no_std)]
 #![warn(missing_docs)]
 #![allow(unknown_lints, unexpected_cfgs)] // of build.rs; older compilers do not know the lint
@@ -54,7 +55,7 @@
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("ringside: the crate is for x86-64");
 #[cfg(all(feature = "host", feature = "kit"))]
-compile_error!("ringside: the features host and kit exclude each other: a guest is no host");
+compile_error!("ringside: the features host and kit exclude each other");
 
 #[allow(
     missing_docs,
@@ -106,7 +107,9 @@ pub mod vmm;
 pub use class::Class;
 pub use event::{emit, emit_text, types, Event, TextEvent};
 pub use put::is_on;
+#[doc(hidden)]
+pub use put::{head_bits, ID_MASK};
 pub use site::Site;
 #[doc(hidden)]
-pub use site::{SITE_EVENT, SITE_NAME};
+pub use site::{SITE_EVENT, SITE_NAME, SITE_SPAN};
 pub use span::Span;

@@ -41,7 +41,7 @@ pub fn is_on(level: Level) -> bool {
     }
 }
 
-/// A line that is being made, cut at the longest line's length.
+/// A line that is being formatted, cut at the maximum length of a line.
 struct Line {
     text: [u8; abi::RS_LOG_LINE_MAX as usize],
     bytes: usize,
@@ -69,8 +69,8 @@ pub fn put(level: Level, args: fmt::Arguments) {
     let mut line = Line { text: [0; abi::RS_LOG_LINE_MAX as usize], bytes: 0 };
     let format = b"%.*s\0".as_ptr() as *const crate::ctypes::c_char;
 
-    // An error is a line that was cut, or a Display that failed: the line has what came before. A
-    // text without arguments needs no formatting, and so none of core's code in a guest without
+    // An error is a line that was cut, or a Display that failed: the line has the output before it.
+    // A text without arguments needs no formatting, and so none of core's code in a guest without
     // SSE.
     let _ = match args.as_str() {
         Some(text) => line.write_str(text),

@@ -21,7 +21,7 @@ use core::arch::asm;
 pub enum Stacks {
     /// None.
     None,
-    /// Of the functions that have frame pointers.
+    /// By frame pointers, of the functions that have them.
     Frames,
 }
 
@@ -30,7 +30,7 @@ pub enum Stacks {
 pub struct Options {
     /// Their stacks.
     pub stacks: Stacks,
-    /// The most addresses in a stack; 0: 64, which is the most.
+    /// The maximum number of addresses in a stack; 0: 64, which is the limit.
     pub depth: u32,
 }
 
@@ -51,15 +51,16 @@ fn configure(options: &Options, interval: u64, seed: u64) -> bool {
     unsafe { abi::rs_memory_configure(producer().unwrap_or(core::ptr::null_mut()), &options) }
 }
 
-/// Says how allocations are recorded from here on. Before it, each is recorded, without a stack.
-/// Call it after the start of tracing, while nothing else allocates. Returns whether the depth is
-/// valid.
+/// Sets how allocations are recorded from here on. Before that, each one is recorded without a
+/// stack. Call it after the start of tracing, while no other thread allocates. Returns whether the
+/// depth is valid.
 pub fn start(options: &Options) -> bool {
     configure(options, 0, 0)
 }
 
-/// Samples allocations from here on, as [`start()`] otherwise: one of s bytes is recorded with the
-/// probability 1 - exp(-s / interval). `seed` is that of the random numbers; 0: the clock.
+/// Samples allocations from here on, otherwise like [`start()`]: one of s bytes is recorded with
+/// the probability 1 - exp(-s / interval). `seed` initializes the random numbers; 0: from the
+/// clock.
 #[cfg(feature = "host")]
 pub fn start_sampling(options: &Options, interval_bytes: u64, seed: u64) -> bool {
     configure(options, interval_bytes, seed)

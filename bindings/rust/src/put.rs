@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A record's way into the ring: in Rust what `rs_record_put()` (ringside/record.h),
-//! `rs_sbuf_reserve_nested()` and `rs_sbuf_commit_nested()` (ringside/sbuf.h) are in C, whose
-//! comments say why each step is as it is. C's inline functions cannot be called from Rust, and a
-//! call of C for each record would cost more than the record. The slow path is C's.
+//! Puts a record into the ring: the Rust version of `rs_record_put()` (ringside/record.h),
+//! `rs_sbuf_reserve_nested()` and `rs_sbuf_commit_nested()` (ringside/sbuf.h), whose comments
+//! explain each step. Rust cannot call C's inline functions, and a call of C for each record would
+//! cost more than the record. The slow path is in C.
 //!
-//! One thread or vCPU uses a producer, and handlers that interrupt it. The structures are those of
-//! the C headers; see `src/abi`.
+//! A producer is used by one thread or vCPU, and by handlers that interrupt it. The structures are
+//! those of the C headers; see `src/abi`.
 
 use crate::abi;
 use crate::class::Class;
@@ -19,14 +19,15 @@ pub(crate) type Producer = abi::rs_sbuf_producer;
 extern "C" {
     #[cfg_attr(feature = "host", link_name = "rs_trace_mask")]
     #[cfg_attr(not(feature = "host"), link_name = "rs_guest_mask")]
-    static MASK: AtomicU32;
+    static MASK: u32;
 }
 
 /// Returns whether a class is on.
 #[inline(always)]
 pub fn is_on(class: Class) -> bool {
-    // In a guest, the C runtime writes the mask before the producer can be read.
-    !cfg!(feature = "off") && unsafe { MASK.load(Ordering::Relaxed) } & class.mask() != 0
+    // In a guest, the C runtime writes the mask before the producer can be read. Volatile, as the
+    // kernels' READ_ONCE(): LLVM 14 does not test an atomic variable in memory, but loads it first.
+    !cfg!(feature = "off") && unsafe { ptr::read_volatile(ptr::addr_of!(MASK)) } & class.mask() != 0
 }
 
 /// Returns this thread's producer: the thread-local variable `rs_trace_self` of ringside/trace.h,
@@ -46,8 +47,8 @@ pub(crate) fn this() -> *mut Producer {
     p
 }
 
-/// Returns this vCPU's producer, a pointer to which is at %gs:0, as ringside/guest.h has it, or
-/// where the guest says: see `guest::init()`.
+/// Returns this vCPU's producer. A pointer to it is at %gs:0, as in ringside/guest.h, or where the
+/// guest keeps it: see `guest::init()`.
 #[cfg(not(feature = "host"))]
 #[inline(always)]
 pub(crate) fn this() -> *mut Producer {
@@ -57,9 +58,10 @@ pub(crate) fn this() -> *mut Producer {
 }
 
 /// Takes a stamp and claims the bytes from `from` to `to`. Returns the stamp, and whether the claim
-/// succeeded: if a handler put in between, it did not. CMPXCHG without LOCK is atomic against this
-/// thread's own handlers. RDTSC does not serialise; stamps of one processor never go back. One
-/// block and not two, so that LLVM counts less for inlining the end of a span.
+/// succeeded; it fails if a handler put in between. CMPXCHG without LOCK is atomic against this
+/// thread's own handlers. RDTSC does not serialise; stamps of one processor never go back. This is
+/// one block rather than two, because that lowers LLVM's estimate of the cost of inlining the end
+/// of a span.
 #[inline(always)]
 unsafe fn stamp_and_claim(p: *mut Producer, from: u64, to: u64) -> (u64, bool) {
     let (stamp, seen): (u64, u64);
@@ -79,7 +81,7 @@ unsafe fn stamp_and_claim(p: *mut Producer, from: u64, to: u64) -> (u64, bool) {
     (stamp, seen == from)
 }
 
-/// What the size of a payload says of its record.
+/// Facts of a record that follow from the size of its payload.
 struct Record<T>(T);
 
 impl<T> Record<T> {
@@ -87,20 +89,30 @@ impl<T> Record<T> {
     const HEAD: usize = abi::RS_RECORD_HEAD as usize;
     const SLOTS: usize = (Self::HEAD + size_of::<T>() + Self::SLOT - 1) / Self::SLOT;
     const BYTES: usize = Self::SLOTS * Self::SLOT;
-    /// Of the last slot, behind the payload.
+    /// Offset of the last slot, after the payload.
     const PADDING: usize = Self::BYTES - Self::HEAD - size_of::<T>();
-    /// Of its header word. A payload that is too long does not compile.
+    /// A payload that is too long does not compile.
     const BITS: u64 = {
         assert!(size_of::<T>() <= abi::RS_RECORD_PAYLOAD_MAX as usize, "too long a payload");
         abi::RS_ABI_HEAD_OURS | (Self::SLOTS as u64) << abi::RS_ABI_SLOTS_SHIFT
     };
 }
 
+/// The bits of a header word that are the record's id.
+#[doc(hidden)]
+pub const ID_MASK: u64 = (1 << abi::RS_ABI_SLOTS_SHIFT) - 1;
+
+/// Returns the record's header word without its id and its CPU.
+#[doc(hidden)]
+pub const fn head_bits<T>() -> u64 {
+    Record::<T>::BITS
+}
+
 /// Writes a record to its slots.
 #[inline(always)]
 unsafe fn fill<T: Copy>(at: *mut u8, tsc: u64, head: u64, payload: T) {
     ptr::write(at as *mut u64, tsc);
-    ptr::write(at.add(8) as *mut u64, head | Record::<T>::BITS);
+    ptr::write(at.add(8) as *mut u64, head);
     let at = at.add(Record::<T>::HEAD);
     ptr::write_unaligned(at as *mut T, payload);
     ptr::write_bytes(at.add(size_of::<T>()), 0, Record::<T>::PADDING);
@@ -115,8 +127,8 @@ unsafe fn commit(p: *mut Producer, ring: *mut abi::rs_sbuf, start: u64) {
     let to = (*p).reserve;
     // Pairs with the consumer's acquire of tail.
     (*(ptr::addr_of!((*ring).tail) as *const AtomicU32)).store(to as u32, Ordering::Release);
-    // Release, so that the compiler leaves it behind the store to tail: a handler in between that
-    // saw its start published would publish, and tail would go back.
+    // Release, so that the compiler keeps it after the store to tail: a handler in between that saw
+    // its start published would publish, and tail would go back.
     (*(ptr::addr_of!((*p).published) as *const AtomicU64)).store(to, Ordering::Release);
     compiler_fence(Ordering::SeqCst);
     if (*p).reserve != to {
@@ -133,10 +145,10 @@ unsafe fn publish_again(p: *mut Producer, to: u64) {
 /// Puts a record at the end of a lap, into a new or a full ring, or where a loss is to be reported.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn put_slow<T: Copy>(p: *mut Producer, id: u64, payload: &T) {
+pub(crate) unsafe fn put_slow<T: Copy>(p: *mut Producer, head: u64, payload: &T) {
     let room = abi::rs_sbuf_reserve_slow(p, Record::<T>::BYTES as u32);
     if !room.at.is_null() {
-        fill(room.at, room.tsc, id | (*p).cpu_bits, *payload);
+        fill(room.at, room.tsc, head | (*p).cpu_bits, *payload);
         commit(p, room.ring, room.start);
     }
 }
@@ -144,18 +156,18 @@ pub(crate) unsafe fn put_slow<T: Copy>(p: *mut Producer, id: u64, payload: &T) {
 /// A payload: plain data without padding.
 ///
 /// # Safety
-/// There are no bytes between its fields or behind them.
+/// It has no padding between or after its fields.
 pub(crate) unsafe trait Payload: Copy {
-    /// Puts it where [`put()`] finds no room at once.
+    /// Puts it when [`put()`] finds no room immediately.
     ///
     /// # Safety
     /// As of [`put()`].
     #[inline(always)]
-    unsafe fn put_slow(self, p: *mut Producer, id: u64) {
-        // A copy of its own, whose address the call takes: the payload stays in registers.
+    unsafe fn put_slow(self, p: *mut Producer, head: u64) {
+        // A separate copy, whose address the call takes, so that the payload stays in registers.
         let mut copy = MaybeUninit::<Self>::uninit();
         ptr::copy_nonoverlapping(&self, copy.as_mut_ptr(), 1);
-        put_slow(p, id, copy.assume_init_ref())
+        put_slow(p, head, copy.assume_init_ref())
     }
 }
 
@@ -166,30 +178,30 @@ pub(crate) struct Fields<T: Copy>(pub T);
 
 unsafe impl<T: Copy> Payload for Fields<T> {}
 
-/// Puts one record of this thread or vCPU. A ring that is full counts it as lost.
+/// Puts one record of this thread or vCPU, with a header word that has its id and its
+/// [`head_bits()`]. A ring that is full counts it as lost.
+///
+/// If a handler puts between the read of `reserve` and the claim, the slow path claims again. A
+/// loop would save nothing, and LLVM pads the begin of a loop with instructions.
 ///
 /// # Safety
 /// `p` is [`this()`].
 #[inline(always)]
-pub(crate) unsafe fn put<T: Payload>(p: *mut Producer, id: u64, payload: T) {
+pub(crate) unsafe fn put<T: Payload>(p: *mut Producer, head: u64, payload: T) {
     let bytes = Record::<T>::BYTES as u64;
-    let mut from;
-    let stamp;
-    loop {
-        // Volatile, so that it is read again after an earlier put: a handler may have put since.
-        from = ptr::read_volatile(ptr::addr_of!((*p).reserve));
-        if from + bytes > (*p).limit {
-            return payload.put_slow(p, id);
-        }
-        let (now, claimed) = stamp_and_claim(p, from, from + bytes);
+    // Volatile, so that it is read again after an earlier put, because a handler may have put
+    // since.
+    let from = ptr::read_volatile(ptr::addr_of!((*p).reserve));
+    if from + bytes <= (*p).limit {
+        let (stamp, claimed) = stamp_and_claim(p, from, from + bytes);
         if claimed {
-            stamp = now;
-            break;
+            // A limit above 0 implies that there is a ring.
+            let ring = (*p).ring;
+            let at = (ring.add(1) as *mut u8).add(from as u32 as usize);
+            fill(at, stamp, head | (*p).cpu_bits, payload);
+            commit(p, ring, from);
+            return;
         }
     }
-    // A limit above 0 means that there is a ring.
-    let ring = (*p).ring;
-    let at = (ring.add(1) as *mut u8).add(from as u32 as usize);
-    fill(at, stamp, id | (*p).cpu_bits, payload);
-    commit(p, ring, from);
+    payload.put_slow(p, head)
 }

@@ -8,12 +8,15 @@
 
 use crate::abi;
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 #[doc(hidden)]
 pub const SITE_NAME: u32 = abi::RS_SITE_NAME;
 #[doc(hidden)]
 pub const SITE_EVENT: u32 = abi::RS_SITE_EVENT;
+
+#[doc(hidden)]
+pub const SITE_SPAN: u32 = abi::RS_SITE_SPAN;
 
 /// A text with its number. The macros define sites.
 #[repr(transparent)]
@@ -25,12 +28,19 @@ unsafe impl Sync for Site {}
 impl Site {
     #[doc(hidden)]
     pub const fn new(text: &'static str, kind: u32) -> Site {
+        Site::with_head(text, kind, 0)
+    }
+
+    /// A site of an event whose records have these [`head_bits()`](crate::put::head_bits), which
+    /// are all in the upper half of the word.
+    #[doc(hidden)]
+    pub const fn with_head(text: &'static str, kind: u32, head_bits: u64) -> Site {
         Site(UnsafeCell::new(abi::rs_site {
             text: text.as_ptr() as *const crate::ctypes::c_char,
             len: text.len() as u32,
             kind,
             id: 0,
-            reserved: 0,
+            reserved: (head_bits >> 32) as u32,
         }))
     }
 
@@ -43,6 +53,17 @@ impl Site {
             (*(core::ptr::addr_of!((*self.0.get()).id) as *const AtomicU32)).load(Ordering::Relaxed)
         }
     }
+
+    /// The header word of an event's records, without its CPU: the number, and the bits that the
+    /// site was made with, in one load.
+    #[inline(always)]
+    #[doc(hidden)]
+    pub fn head(&self) -> u64 {
+        // Aligned: an rs_site starts with a pointer, and the id is at a multiple of 8.
+        unsafe {
+            (*(core::ptr::addr_of!((*self.0.get()).id) as *const AtomicU64)).load(Ordering::Relaxed)
+        }
+    }
 }
 
 /// Returns the bounds of this program's, shared library's or guest's own section, which are null if
@@ -50,7 +71,7 @@ impl Site {
 #[inline(always)]
 pub(crate) fn bounds() -> (*mut abi::rs_site, *mut abi::rs_site) {
     let (begin, end);
-    // Weak references: Rust has none that are stable.
+    // Weak references, for which Rust has no stable form.
     unsafe {
         core::arch::asm!(
             ".weak __start_rs_sites",
@@ -90,14 +111,22 @@ macro_rules! __site {
         #[link_section = "rs_sites"]
         static $name: $crate::Site = $crate::Site::new($text, $kind);
     };
+    ($name:ident, $kind:expr, $text:expr, $head_bits:expr) => {
+        #[used]
+        #[link_section = "rs_sites"]
+        static $name: $crate::Site = $crate::Site::with_head($text, $kind, $head_bits);
+    };
 }
 
-/// Defines a site that is in no section: nothing uses it.
+/// Defines a site outside the section, which is not used.
 #[cfg(feature = "off")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site {
     ($name:ident, $kind:expr, $text:expr) => {
         static $name: $crate::Site = $crate::Site::new($text, $kind);
+    };
+    ($name:ident, $kind:expr, $text:expr, $head_bits:expr) => {
+        static $name: $crate::Site = $crate::Site::with_head($text, $kind, $head_bits);
     };
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Spans: from a place in the program to the end of the block around it.
+//! Spans: from a point in the program to the end of the enclosing block.
 
 use crate::abi;
 use crate::class::Class;
-use crate::put::{is_on, put, put_slow, this, Payload, Producer};
+use crate::put::{head_bits, is_on, put, put_slow, this, Payload, Producer};
 use crate::site::Site;
 use core::marker::PhantomData;
 
@@ -17,7 +17,7 @@ pub struct Span {
     _of_this_thread: PhantomData<*mut ()>,
 }
 
-/// The payload of a span's end, which is that of a span with the argument 0. A slow path of its own
+/// The payload of a span's end, which is that of a span with the argument 0. A separate slow path
 /// with few arguments keeps the end of a span so small that LLVM inlines it.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -37,16 +37,19 @@ unsafe impl Payload for End {
     }
 }
 
+const BEGIN: u64 = abi::RS_ABI_ID_SPAN_BEGIN | head_bits::<abi::rs_span>();
+const END: u64 = abi::RS_ABI_ID_SPAN_END | head_bits::<abi::rs_span>();
+
 #[cold]
 #[inline(never)]
 unsafe fn begin_slow(p: *mut Producer, name: u32, depth: u32, arg: u64) {
-    put_slow(p, abi::RS_ABI_ID_SPAN_BEGIN, &abi::rs_span { name, depth, arg })
+    put_slow(p, BEGIN, &abi::rs_span { name, depth, arg })
 }
 
 #[cold]
 #[inline(never)]
 unsafe fn end_slow(p: *mut Producer, name: u32, depth: u32) {
-    put_slow(p, abi::RS_ABI_ID_SPAN_END, &abi::rs_span { name, depth, arg: 0 })
+    put_slow(p, END, &abi::rs_span { name, depth, arg: 0 })
 }
 
 impl Span {
@@ -71,7 +74,7 @@ impl Span {
                 let p = this();
                 let depth = (*p).depth;
                 (*p).depth = depth.wrapping_add(1);
-                put(p, abi::RS_ABI_ID_SPAN_BEGIN, abi::rs_span { name, depth, arg });
+                put(p, BEGIN, abi::rs_span { name, depth, arg });
             }
         }
         Span { name, _of_this_thread: PhantomData }
@@ -87,22 +90,31 @@ impl Drop for Span {
                 let depth = (*p).depth.wrapping_sub(1);
                 (*p).depth = depth;
                 let span = abi::rs_span { name: self.name, depth, arg: 0 };
-                put(p, abi::RS_ABI_ID_SPAN_END, End(span));
+                put(p, END, End(span));
             }
         }
     }
 }
 
 /// Opens a span: `let _span = span!(class, "name");` or `span!(class, "name", argument)`. It ends
-/// when the [`Span`] is dropped. A plain `_` drops it at once. The argument is an integer, which is
-/// evaluated only if the class is on.
+/// when the [`Span`] is dropped. A plain `_` drops it immediately. The argument is an integer,
+/// which is evaluated only if the class is on.
 #[macro_export]
 macro_rules! span {
     ($class:expr, $name:expr) => {
-        $crate::span!($class, $name, 0)
+        $crate::__span!($crate::SITE_NAME, $class, $name, 0)
     };
-    ($class:expr, $name:expr, $arg:expr) => {{
-        $crate::__site!(SITE, $crate::SITE_NAME, $name);
+    ($class:expr, $name:expr, $arg:expr) => {
+        $crate::__span!($crate::SITE_SPAN, $class, $name, $arg)
+    };
+}
+
+/// Opens a span with a site of this kind.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __span {
+    ($kind:expr, $class:expr, $name:expr, $arg:expr) => {{
+        $crate::__site!(SITE, $kind, $name);
         $crate::Span::at($class, &SITE, || $arg as u64)
     }};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Programs of the host: counts of records, errors, a guest's memory that panics. One test, since a
-//! process traces once.
+//! Programs of the host: counts of records, errors, a guest's memory that panics. This is one test,
+//! because a process can trace only once.
 
 use ringside::host::{self, Code, Guest, GuestMemory, GuestOptions, Recorder, RecorderOptions};
 use ringside::{class, emit, event, log, span, stack, Span};

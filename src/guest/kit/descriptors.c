@@ -30,18 +30,17 @@ static struct gate idt[RS_KIT_VECTORS];
  * address on all processors. */
 static void segments_load(void)
 {
-	__asm__ volatile(
-		"pushq %0\n\t"
-		"leaq 1f(%%rip), %%rax\n\t"
-		"pushq %%rax\n\t"
-		"lretq\n"
-		"1:\tmovl %1, %%eax\n\t"
-		"movl %%eax, %%ds\n\t"
-		"movl %%eax, %%es\n\t"
-		"movl %%eax, %%ss\n\t" /* %gs stays, because loading it would clear its base */
-		:
-		: "i"(SELECTOR(RS_KIT_GDT_CODE)), "i"(SELECTOR(RS_KIT_GDT_DATA))
-		: "rax", "memory");
+	__asm__ volatile("pushq %0\n\t"
+			 "leaq 1f(%%rip), %%rax\n\t"
+			 "pushq %%rax\n\t"
+			 "lretq\n"
+			 "1:\tmovl %1, %%eax\n\t"
+			 "movl %%eax, %%ds\n\t"
+			 "movl %%eax, %%es\n\t"
+			 "movl %%eax, %%ss\n\t" /* %gs is not loaded, which would clear its base */
+			 :
+			 : "i"(SELECTOR(RS_KIT_GDT_CODE)), "i"(SELECTOR(RS_KIT_GDT_DATA))
+			 : "rax", "memory");
 }
 
 void rs_kit_load_gdt(struct rs_kit_vcpu *vcpu)

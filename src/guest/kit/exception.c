@@ -6,8 +6,8 @@
  * that may have failed:
  *
  *	1st fatal exception	abandon the put, trace, print, abort
- *	one in the midst of it	abandon the put, abort
- *	one more		halt: the host sees a vCPU that halted where it should not
+ *	one during the first	abandon the put, abort
+ *	one more		halt: the host detects a vCPU that halted unexpectedly
  */
 #include "guest/kit/internal.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kit's heap, for guests that have no allocator of their own: the linker takes this file where
- * a guest calls malloc() or its like. Every block has a size class, and freed blocks wait in the
- * list of their class; memory that was never used comes from the front of the rest.
+ * The kit's heap, for guests without an allocator: the linker includes this file if a guest calls
+ * malloc() or a related function. Each block has a size class, and freed blocks wait in the list of
+ * their class; unused memory is allocated from the front of the rest.
  *
  *	block:	| ... padding for the alignment | struct tag | what the caller gets ... |
  *
- * All vCPUs share it, under a spin lock; handlers of exceptions may not allocate. rs_kit_heap()
- * gives it memory; else it has RS_KIT_HEAP_BYTES of the guest's image.
+ * All vCPUs share the heap, under a spin lock; handlers of exceptions may not allocate.
+ * rs_kit_heap() sets its memory; by default it has RS_KIT_HEAP_BYTES of the guest's image.
  */
 #include <ringside/kit.h>
 
@@ -23,11 +23,11 @@ void free(void *memory);
 void *aligned_alloc(size_t align, size_t bytes);
 int posix_memalign(void **memory, size_t align, size_t bytes);
 
-/* Before what the caller gets. Its size is a multiple of ALIGN_MIN. */
+/* Precedes the caller's memory. Its size is a multiple of ALIGN_MIN. */
 struct tag {
 	uint32_t class;	 /* + CLASS_MARK */
 	uint32_t before; /* bytes of the block before the tag */
-	uint64_t bytes;	 /* that were asked for */
+	uint64_t bytes;	 /* bytes that were requested */
 };
 _Static_assert(sizeof(struct tag) == ALIGN_MIN, "the caller's memory is aligned");
 #define CLASS_MARK 0x6b697400u
@@ -76,7 +76,7 @@ static uint64_t class_bytes(uint32_t class)
 	return (UINT64_C(1) << log) + ((uint64_t)(class % CLASS_STEPS) << (log - 2));
 }
 
-/* Returns the smallest class that holds so many bytes, which are at least the first class's. */
+/* Returns the smallest class that holds `bytes`, which are at least the first class's. */
 static uint32_t class_of(uint64_t bytes)
 {
 	uint32_t log = 63 - (uint32_t)__builtin_clzll(bytes);
@@ -137,7 +137,7 @@ void *malloc(size_t bytes)
 	return allocate(ALIGN_MIN, bytes);
 }
 
-/* Ends the guest if there was no such block, or it was freed: its tag is gone then. */
+/* Ends the guest if the block does not exist, or was freed, which clears its tag. */
 void free(void *memory)
 {
 	struct block *block;
@@ -157,7 +157,8 @@ void free(void *memory)
 	}
 	unlock();
 	if (class >= CLASSES)
-		rs_kit_panic("free() of memory that malloc() did not return, or that was freed");
+		rs_kit_panic(
+			"free() of memory that malloc() did not return, or that was already freed");
 }
 
 void *calloc(size_t n, size_t bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Declarations that the kit's files share. A vCPU's own data lies at the top of its stack memory,
+ * Declarations that the kit's files share. A vCPU's own data is at the top of its stack memory,
  * which is aligned to its size, so that code can find the data from the stack pointer alone. A
  * stack overflow grows away from it.
  *
@@ -20,7 +20,7 @@ enum {
 	RS_KIT_GDT_NULL,
 	RS_KIT_GDT_CODE,
 	RS_KIT_GDT_DATA,
-	RS_KIT_GDT_TSS, /* fills two entries */
+	RS_KIT_GDT_TSS, /* occupies two entries */
 	RS_KIT_GDT_ENTRIES = 5,
 };
 
@@ -46,7 +46,7 @@ struct rs_kit_vcpu {
 	uint8_t fault_stack[RS_KIT_FAULT_STACK_BYTES] __attribute__((aligned(16)));
 };
 _Static_assert(sizeof(struct rs_kit_vcpu) <= RS_KIT_VCPU_BYTES, "layout.h");
-_Static_assert(RS_KIT_VCPU_BYTES < RS_KIT_STACK_BYTES / 4, "leaves most to the stack");
+_Static_assert(RS_KIT_VCPU_BYTES < RS_KIT_STACK_BYTES / 4, "most of the memory is for the stack");
 
 static inline struct rs_kit_vcpu *rs_kit_self(void)
 {
@@ -69,18 +69,19 @@ static inline void rs_kit_out(uint32_t request, const void *block)
 void rs_kit_load_gdt(struct rs_kit_vcpu *vcpu);
 void rs_kit_load_idt(bool first);
 
-/* message.c. pop takes a message's values; texts and bytes stay where they are. push writes one
- * into the output; NULL: no room. return writes a function's result, unless it did that itself. */
+/* message.c. pop reads a message's values; texts and bytes are not copied. push writes a message to
+ * the output, and returns NULL if there is no room. return writes a function's result, unless the
+ * function has written it. */
 bool rs_kit_pop(const struct rs_kit_message *message, uint32_t room, struct rs_kit_value *values,
 		uint32_t *n);
 const struct rs_kit_message *rs_kit_push(struct rs_kit_vcpu *vcpu,
 					 const struct rs_kit_value *values, uint32_t n);
 bool rs_kit_return(struct rs_kit_vcpu *vcpu, uint32_t type, uint64_t v);
 
-/* kit.c. start.S calls it on each vCPU, first of all C code. */
+/* kit.c. start.S calls it on each vCPU, before all other C code. */
 __attribute__((noreturn)) void rs_kit_main(struct rs_kit_boot *boot);
 
-/* exception.c. start.S calls it, and resumes at what the frame holds on return. */
+/* exception.c. start.S calls it, and resumes with the frame's values on return. */
 void rs_kit_exception(struct rs_kit_frame *frame);
 
 #endif

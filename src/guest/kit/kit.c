@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The life cycle of a vCPU in the kit: set up, halt, then run one function per wake-up, without
- * end. Spans and events are at the same places as in Hyperlight's guest tracing: entrypoint >
+ * The life cycle of a vCPU in the kit: setup, halt, then one function per wake-up, in an endless
+ * loop. Spans and events are at the same places as in Hyperlight's guest tracing: entrypoint >
  * load_gdt, load_idt > init_idt; dispatch_function > internal_dispatch_function >
  * try_pop_shared_input_data_into, call_guest_function, push_shared_output_data; halt. message.c has
- * those of a call of the host.
+ * the spans and events of a call to the host.
  */
 #include "guest/kit/internal.h"
 
@@ -98,7 +98,7 @@ static uint64_t call_guest_function(const struct rs_kit_export *function, uint32
 	return function->function(args);
 }
 
-/* Takes the arguments out of the vCPU's input. Returns false if they are not of the function's
+/* Reads the arguments from the vCPU's input. Returns false if they are not of the function's
  * types. */
 static bool args_pop(struct rs_kit_vcpu *vcpu, const struct rs_kit_export *function,
 		     struct rs_kit_args *args)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Arguments and results on their way between host and guest: messages in the vCPU's input, which
- * the host writes, and in its output, which the kit does. Spans and events are those of
- * Hyperlight's guest library.
+ * Passes arguments and results between host and guest, as messages in the vCPU's input, which the
+ * host writes, and in its output, which the kit writes. Spans and events are those of Hyperlight's
+ * guest library.
  *
- *	input	| the arguments of the running function | the answer to its last call of the host |
- *	output	| its result, if it is a text or bytes | the arguments of its call of the host |
+ *	input	| the arguments of the running function | the answer to its last call to the host |
+ *	output	| its result, if it is a text or bytes | the arguments of its call to the host |
  *
- * An exception handler may come between any two instructions and call the host as well. So room is
- * claimed before it is written, and the last bytes of the input are left to such calls.
+ * An exception handler may run between any two instructions, and may call the host, too. So room is
+ * claimed before it is written, and the last bytes of the input are reserved for such calls.
  */
 #include "guest/kit/internal.h"
 
@@ -59,7 +59,8 @@ bool rs_kit_pop(const struct rs_kit_message *message, uint32_t room, struct rs_k
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-/* Returns the size of a message of these values; one beyond any buffer if they have no room. */
+/* Returns the size of a message of these values, or a size larger than any buffer if they do not
+ * fit. */
 static uint32_t message_bytes(const struct rs_kit_value *values, uint32_t n)
 {
 	uint64_t bytes = sizeof(struct rs_kit_message);
@@ -143,7 +144,7 @@ bool rs_kit_return(struct rs_kit_vcpu *vcpu, uint32_t type, uint64_t v)
 
 /* ---- calls to the host -------------------------------------------------------------------- */
 
-/* Sends the call in a span of its own, which covers the exit and the host's work. */
+/* Sends the call in a separate span, which covers the exit and the host's work. */
 static void out32(struct rs_kit_host_call *call)
 {
 	RS_SPAN(call, "out32");

@@ -18,7 +18,7 @@ struct both {
 	struct rs_foreign foreign;
 	struct rs_foreign *traces, *log; /* owned by the merge */
 	struct rs_source *merge;
-	struct span spans[2]; /* of traces; of lines */
+	struct span spans[2]; /* of the traces; of the log's lines */
 };
 
 /* ---- as a source ---------------------------------------------------------------------------- */
@@ -58,8 +58,8 @@ static void at_end(struct both *b)
 	if (traces->any && lines->any &&
 	    (lines->to_ns < traces->from_ns || lines->from_ns > traces->to_ns))
 		rs_foreign_remark(&b->foreign.tally,
-				  "no line of the log is of the time of the traces: they are of "
-				  "another time or boot, or --freq is not the TSC's");
+				  "no line of the log lies in the traces' time: the log is of "
+				  "another time or boot, or --freq is not the TSC's frequency");
 }
 
 static struct rs_error *both_next(struct rs_source *source, struct rs_batch *batch)
@@ -84,7 +84,7 @@ static void both_destroy(struct rs_source *source)
 {
 	struct both *b = (struct both *)source;
 
-	rs_source_destroy(b->merge); /* and with it the two */
+	rs_source_destroy(b->merge); /* also destroys the two inputs */
 	free(b->foreign.streams);
 	free(b);
 }
@@ -98,7 +98,7 @@ static const struct rs_source_ops both_ops = {
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
-/* Gives both the traces' clock, with its origin at the earlier of their beginnings. */
+/* Sets both inputs to the traces' clock, whose origin is the earlier of their beginnings. */
 static void clocks_join(struct both *b)
 {
 	struct rs_clock *clock = &b->traces->clock;
@@ -123,7 +123,7 @@ static struct rs_error *streams_join(struct both *b)
 	return NULL;
 }
 
-/* Merges both, and owns them from here on, after an error too. */
+/* Merges both. Takes ownership of both, also after an error. */
 static struct rs_error *join(struct rs_foreign *traces, struct rs_foreign *log,
 			     struct rs_foreign **foreign)
 {
@@ -164,8 +164,8 @@ struct rs_error *rs_acrn_directory_open(const char *path, const struct rs_foreig
 	}
 	if (!options || !options->freq_hz) {
 		rs_foreign_remark(&traces->tally,
-				  "its log's lines are left out: their microseconds go onto the "
-				  "TSC by its frequency; give --freq");
+				  "its log's lines are left out: their microseconds need the TSC's "
+				  "frequency; give --freq");
 		*foreign = traces;
 		return NULL;
 	}

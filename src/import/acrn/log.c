@@ -13,9 +13,9 @@
 
 #define VIEWS	    64u
 #define VIEWS_ITEM  4u	 /* the most views of one item: two losses, a clock-back, itself */
-#define THREADS_MAX 256u /* threads with a stream of their own; others share the log's */
+#define THREADS_MAX 256u /* threads with a separate stream; others share the log's */
 #define FREQ_US	    UINT64_C(1000000)
-#define ANEW_US	    INT64_C(1000000)   /* a reader of rings may be this late: ACRN's poll, 999 ms */
+#define ANEW_US	    INT64_C(1000000)   /* the most delay of a reader: ACRN polls each 999 ms */
 #define US_MAX	    (INT64_C(1) << 50) /* 35 years */
 #define TSC_MAX	    (UINT64_C(1) << 62)
 
@@ -38,25 +38,25 @@ struct thread {
 
 struct log {
 	struct rs_foreign foreign;
-	const struct rs_clock *clock; /* its own, or that of the traces in the same directory */
+	const struct rs_clock *clock; /* own, or of the traces in the same directory */
 	struct rs_schema *schema;
 	struct rs_log_text *text;
 	struct rs_log_item item; /* the next */
 	bool has_item;
-	struct rs_stream stream; /* of lines without a thread, and of losses */
+	struct rs_stream stream; /* the stream of lines without a thread, and of losses */
 	uint32_t first_stream;
 	struct thread *threads;
 	uint32_t n_threads;
-	/* Of the run: what is added to its µs; the number expected next, 0 before its first
-	 * line. */
+	/* Of the run: the offset that is added to its µs; the number expected next, 0 before its
+	 * first line. */
 	int64_t base_us;
 	uint64_t due;
 	int64_t last_us; /* with base_us */
 	uint64_t last_tsc;
 	int last_cpu;
-	/* Not reported yet: gaps, by the log's own count; damage. */
+	/* Not yet reported: gaps, by the log's own count; damage. */
 	uint64_t gap, gap_from, damaged;
-	bool gap_open; /* one of them has no size */
+	bool gap_open; /* the size of one of them is unknown */
 	int gap_cpu;
 	uint64_t unmarked, late, backed, runs;
 	struct rs_error *error; /* the first damage; reported at the end */
@@ -188,12 +188,12 @@ static void emit_lost(struct log *log, uint64_t count, uint64_t from, int cpu, u
 	log->foreign.tally.lost = add(log->foreign.tally.lost, count);
 }
 
-/* Emits the losses that were not reported yet, before a line at last_tsc. missing: how many line
- * numbers there are between that line and the one before. */
+/* Emits the losses that were not yet reported, before a line at last_tsc. missing: the number of
+ * line numbers between that line and the one before. */
 static void emit_losses(struct log *log, uint64_t before, uint64_t missing)
 {
 	if (log->gap_open && missing > log->gap) {
-		log->gap = missing; /* the gap has no size: the numbers give it */
+		log->gap = missing; /* the gap's size is unknown: take it from the line numbers */
 	} else if (log->gap_open) {
 		log->gap = add(log->gap, log->gap == 0);
 		log->foreign.tally.gaps++;
@@ -249,7 +249,7 @@ static void damaged(struct log *log, struct rs_error *err)
 }
 
 /* Begins a new run at a line whose number is not above the last one's, and whose time is too early
- * for a line that was only late. */
+ * for a delayed line. */
 static void run_detect(struct log *log, const struct rs_log_line *line)
 {
 	int64_t us = log->base_us + (int64_t)line->us;
@@ -264,7 +264,7 @@ static void run_detect(struct log *log, const struct rs_log_line *line)
 		log->base_us += log->last_us - us;
 }
 
-static struct rs_error *take_line(struct log *log, const struct rs_log_item *item)
+static struct rs_error *add_line(struct log *log, const struct rs_log_item *item)
 {
 	const struct rs_log_line *line = &item->line;
 	uint64_t before = log->last_tsc, missing = 0, tsc;
@@ -273,8 +273,8 @@ static struct rs_error *take_line(struct log *log, const struct rs_log_item *ite
 	if (!line->seq || line->seq == UINT64_MAX || line->cpu > INT16_MAX ||
 	    !stamp_of(log, 0, line->us, &tsc)) {
 		damaged(log, rs_error_create(RS_DAMAGED,
-					     "%s: line %llu: there is no line %llu of CPU %u at "
-					     "%lluus",
+					     "%s: line %llu: invalid number %llu, CPU %u "
+					     "or time %lluus",
 					     item->path, (unsigned long long)item->number,
 					     (unsigned long long)line->seq, line->cpu,
 					     (unsigned long long)line->us));
@@ -296,7 +296,7 @@ static struct rs_error *take_line(struct log *log, const struct rs_log_item *ite
 	return err;
 }
 
-/* Returns the CPU of a gap, or RS_UNKNOWN if it has several, or none that is known. */
+/* Returns the CPU of a gap, or RS_UNKNOWN if the gap has several CPUs, or no known CPU. */
 static int one_cpu(const struct rs_log_gap *gap)
 {
 	int cpu = RS_UNKNOWN;
@@ -311,7 +311,7 @@ static int one_cpu(const struct rs_log_gap *gap)
 	return cpu;
 }
 
-static void take_gap(struct log *log, const struct rs_log_item *item)
+static void add_gap(struct log *log, const struct rs_log_item *item)
 {
 	bool first = !log->gap && !log->gap_open;
 	uint64_t from = log->last_tsc;
@@ -328,7 +328,7 @@ static void take_gap(struct log *log, const struct rs_log_item *item)
 	log->gap_cpu = first && item->kind == RS_LOG_ITEM_GAP ? one_cpu(&item->gap) : RS_UNKNOWN;
 }
 
-static struct rs_error *take(struct log *log, struct rs_log_item *item)
+static struct rs_error *add_item(struct log *log, struct rs_log_item *item)
 {
 	if (item->error && item->kind != RS_LOG_ITEM_DAMAGE) {
 		keep_error(log, item->error);
@@ -336,10 +336,10 @@ static struct rs_error *take(struct log *log, struct rs_log_item *item)
 	}
 	switch (item->kind) {
 	case RS_LOG_ITEM_LINE:
-		return take_line(log, item);
+		return add_line(log, item);
 	case RS_LOG_ITEM_GAP:
 	case RS_LOG_ITEM_GAP_OPEN:
-		take_gap(log, item);
+		add_gap(log, item);
 		return NULL;
 	case RS_LOG_ITEM_DAMAGE:
 		damaged(log, item->error);
@@ -358,12 +358,12 @@ static void remarks_at_end(struct log *log)
 	const struct rs_log_text_sum sum = rs_log_text_sum(log->text);
 	const struct rs_foreign_count counts[] = {
 		{ log->unmarked, "line number",
-		  "missing, and no gap says so: filtered or cut out" },
+		  "missing, and no gap reports them: filtered or cut out" },
 		{ log->runs, "time",
-		  "the line numbers begin anew: a later run's time goes on from the one before" },
-		{ log->late, "line", "behind one of a higher number" },
-		{ log->backed, "stamp", "earlier than the one before" },
-		{ sum.joined, "line", "without a head, taken for more of the message before" },
+		  "the line numbers restart: a later run's time continues from the run before" },
+		{ log->late, "line", "after a line with a higher number" },
+		{ log->backed, "stamp", "earlier than the stamp before" },
+		{ sum.joined, "line", "without a head, added to the message before" },
 		{ sum.cut, "message", "longer than a line of a log: the rest is left out" },
 		{ log->foreign.tally.left_out, "line", "left out: invalid" },
 	};
@@ -402,7 +402,7 @@ static struct rs_error *log_next(struct rs_source *source, struct rs_batch *batc
 		log->has_item = log->item.kind == RS_LOG_ITEM_END;
 		if (log->has_item)
 			break;
-		err = take(log, &log->item);
+		err = add_item(log, &log->item);
 	}
 	*batch = (struct rs_batch){ .kind = RS_NEXT_EVENTS, .views = log->views, .n = log->n };
 	if (!err && !log->n)
@@ -456,7 +456,7 @@ static struct rs_error *begin(struct log *log, const struct rs_foreign_options *
 		log->has_item = !err && (log->item.kind == RS_LOG_ITEM_LINE ||
 					 log->item.kind == RS_LOG_ITEM_END);
 		if (!err && !log->has_item)
-			take(log, &log->item);
+			add_item(log, &log->item);
 	} while (!err && !log->has_item);
 	if (err)
 		return err;
@@ -484,7 +484,7 @@ static struct rs_error *parts_make(struct log *log, const char *provider)
 	return NULL;
 }
 
-/* Owns fd from here on, after an error too. */
+/* Takes ownership of fd, also after an error. */
 static struct rs_error *log_create(const struct rs_log_names *names, int fd, const void *head,
 				   size_t bytes, const struct rs_foreign_options *options,
 				   struct rs_foreign **foreign)
@@ -564,8 +564,8 @@ struct rs_error *rs_acrn_log_open_directory(const char *path,
 		err = rs_acrn_log_open_name(log, options, foreign);
 	if (!err && last)
 		rs_foreign_remark(&(*foreign)->tally,
-				  "what a crash left (*_last.*) is of another run, with a clock of "
-				  "its own: read it by its name, without the numbers");
+				  "the files that a crash left (*_last.*) are of another run, with "
+				  "another clock: read them by their name, without the numbers");
 	free(log);
 	return err;
 }

@@ -3,7 +3,7 @@
  * Reads a log's text files (log_text.h) as a source: an event log::message for each line, and
  * records-lost for each gap that the files show.
  *
- *	acrnlog_cur.3  acrnlog_cur.4  ...	a log is all files of a name, but for the number
+ *	acrnlog_cur.3  acrnlog_cur.4  ...	a log is all files with the same name
  *	\____ by their numbers ____/
  *
  *	- The time of a line is its microseconds. ACRN's count from the TSC's zero: with the TSC's
@@ -31,8 +31,9 @@ struct rs_error *rs_acrn_log_open_directory(const char *path,
 struct rs_error *rs_acrn_log_open_name(const char *path, const struct rs_foreign_options *options,
 				       struct rs_foreign **foreign);
 
-/* Gives a log beside traces their clock, which has the frequency of its microseconds. Call it
- * before the first next(). first_stream: the index of the log's first stream. */
+/* Sets the clock of a log beside traces to the traces' clock, whose frequency converts the log's
+ * microseconds. Call it before the first next(). first_stream: the index of the log's first
+ * stream. */
 void rs_acrn_log_set_clock(struct rs_foreign *log, const struct rs_clock *clock,
 			   uint32_t first_stream);
 

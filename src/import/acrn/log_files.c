@@ -147,7 +147,7 @@ struct rs_error *rs_log_names_of(const char *path, struct rs_log_names *out)
 	}
 	closedir(dir);
 	if (!err && !names.n)
-		err = rs_error_create(RS_USAGE, "%s: there are no files %s.N", path, base);
+		err = rs_error_create(RS_USAGE, "%s: no files %s.N exist", path, base);
 	if (err) {
 		rs_log_names_free(&names);
 		return err;
@@ -158,8 +158,8 @@ struct rs_error *rs_log_names_of(const char *path, struct rs_log_names *out)
 	return NULL;
 }
 
-/* Returns whether a file is part of a log, by its name and its first bytes. An empty file is: a log
- * may write to it later. */
+/* Returns whether a file is part of a log, by its name and its first bytes. An empty file is part
+ * of a log, because the log may write to it later. */
 static bool is_log(const char *directory, const char *name)
 {
 	size_t n = stem_of(name);
@@ -184,7 +184,7 @@ static bool is_log(const char *directory, const char *name)
 
 /* The logs of a directory: the first name of each kind, and the number of names. */
 struct found {
-	char *name[2]; /* of the current run; of an earlier run that crashed */
+	char *name[2]; /* for the current run; for an earlier run that crashed */
 	bool several[2];
 };
 
@@ -233,13 +233,14 @@ struct rs_error *rs_log_names_in(const char *directory, char **path, bool *last)
 
 	if (!err && !found.name[kind])
 		err = rs_error_create(RS_USAGE,
-				      "%s: there is no log in it: no files *_cur.N, *_last.N",
+				      "%s: no log in this directory: no files *_cur.N, *_last.N",
 				      directory);
 	else if (!err && found.several[kind])
-		err = rs_error_create(RS_USAGE,
-				      "%s: there are several logs in it, each with a clock of its "
-				      "own: give one by its name, as in %s/%s",
-				      directory, directory, found.name[kind]);
+		err = rs_error_create(
+			RS_USAGE,
+			"%s: several logs in this directory, each with its own clock; "
+			"give one by its name, as in %s/%s",
+			directory, directory, found.name[kind]);
 	if (!err && asprintf(path, "%s/%s", directory, found.name[kind]) < 0)
 		err = rs_error_no_memory();
 	*last = !kind && found.name[1];

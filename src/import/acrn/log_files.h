@@ -18,15 +18,16 @@ void rs_log_names_free(struct rs_log_names *names);
 /* Names a single file. */
 struct rs_error *rs_log_names_one(const char *path, struct rs_log_names *names);
 
-/* Finds all files PATH.N. Returns RS_USAGE if there is none. */
+/* Finds all files PATH.N. Returns RS_USAGE if none exists. */
 struct rs_error *rs_log_names_of(const char *path, struct rs_log_names *names);
 
 /* Finds the PATH of a directory's only log: that of the current run, else that of an earlier one.
- * *last: there are files of an earlier run besides. Returns RS_USAGE if there is no log, or
+ * Sets *last if files of an earlier run exist, too. Returns RS_USAGE if there is no log, or
  * several. The caller frees the path. */
 struct rs_error *rs_log_names_in(const char *directory, char **path, bool *last);
 
-/* Return whether a directory has a log; whether PATH is the name of a log, and not of a file. */
+/* The first returns whether a directory has a log, the second whether PATH is the name of a log
+ * and not of a file. */
 bool rs_log_names_is_directory(const char *directory);
 bool rs_log_names_is_name(const char *path);
 

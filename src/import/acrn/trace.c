@@ -17,7 +17,7 @@
 
 #define VIEWS	     256u
 #define VIEWS_RECORD 3	   /* the most views of one record: a loss, a clock-back, itself */
-#define KNOWN	     64u   /* kinds of records, remembered */
+#define KNOWN	     64u   /* cached kinds of records */
 #define FILES_MAX    1024u /* of a directory, one for each physical CPU */
 #define SLOTS	     2048u /* of the buffer of each file */
 #define FREQ_CYCLES  UINT64_C(1000000000) /* a cycle is shown as a ns */
@@ -31,11 +31,11 @@ struct file {
 	struct rs_stream stream;
 	int cpu;		      /* the stream's, or its first record's */
 	struct rs_slot *buffer;	      /* SLOTS of them */
-	uint32_t at, end;	      /* bytes of the buffer that were consumed; that are filled */
+	uint32_t at, end;	      /* consumed bytes of the buffer; filled bytes */
 	uint64_t offset;	      /* in the file, of the buffer's first byte */
 	bool ended, held;	      /* held: views of this batch point into the buffer */
 	const struct rs_event *event; /* of the record at `at`; NULL: not checked yet */
-	uint64_t next_tsc;	      /* the record's stamp, not below that of the record before */
+	uint64_t next_tsc;	      /* the record's stamp, at least that of the record before */
 	uint64_t last_tsc;
 	uint64_t damaged; /* records left out since the last good one */
 };
@@ -44,17 +44,18 @@ struct acrn {
 	struct rs_foreign foreign;
 	struct rs_schema *schema;
 	struct file *files;
-	/* Files that have not ended, by their next record. That of the first may be consumed. */
+	/* The files that have not ended, sorted by their next record. The first file's record may
+	 * be consumed already. */
 	struct file **order;
 	uint32_t n_files, n_order, n_raw;
-	uint64_t odd;		/* records with another n_data than their event's */
-	uint64_t backed;	/* stamps that went back */
-	uint64_t far;		/* stamps that are too far away to be a time */
+	uint64_t odd;		/* records whose n_data differs from their event's */
+	uint64_t backed;	/* stamps earlier than their predecessor */
+	uint64_t far;		/* stamps too far from the first to be a time */
 	struct rs_error *error; /* the first damage; reported at the end */
 	int64_t last_ns;
 	/* A direct-mapped cache of valid kinds of records: the event of an id with an n_data. */
 	struct {
-		uint64_t head; /* without the CPU; 0: nothing yet */
+		uint64_t head; /* without the CPU; 0: free */
 		const struct rs_event *event;
 	} known[KNOWN];
 	size_t n;
@@ -62,7 +63,7 @@ struct acrn {
 	union {
 		struct rs_lost lost;
 		uint64_t stamp;
-	} made[VIEWS]; /* payloads of events that are in no file */
+	} made[VIEWS]; /* payloads of events that are not in a file */
 };
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -126,13 +127,13 @@ bool rs_acrn_is_record(uint64_t head)
 
 #define HEAD_MASK ((UINT64_C(1) << RS_CPU_SHIFT) - 1) /* all but the CPU */
 
-/* Returns the place in the cache. The ids of handlers differ from the others above bit 12. */
+/* Returns an id's place in the cache. The ids of handlers differ from the others above bit 12. */
 static uint32_t known_at(uint64_t head)
 {
 	return (uint32_t)(head ^ head >> 12) % KNOWN;
 }
 
-/* Returns the event of a record from the cache, or NULL if it is not there. */
+/* Returns the event of a record from the cache, or NULL if it is not cached. */
 static const struct rs_event *known_event(const struct acrn *a, uint64_t head)
 {
 	uint32_t at = known_at(head);
@@ -152,7 +153,7 @@ static const struct rs_event *event_of(struct acrn *a, uint64_t head)
 		event = raw_event(a, head);
 	} else if (rs_acrn_n_data(event) != n_data_of(head) &&
 		   strcmp(event->class_name, "raw") != 0) {
-		a->odd++; /* and the cache would hide the next one */
+		a->odd++; /* and a cached entry would hide the next one */
 		return event;
 	}
 	a->known[known_at(head)].head = head & HEAD_MASK;
@@ -162,7 +163,7 @@ static const struct rs_event *event_of(struct acrn *a, uint64_t head)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Keeps the first error; the others are of the same kind. */
+/* Keeps the first error. Later ones are of the same kind, and are only counted. */
 static void keep_error(struct acrn *a, struct rs_error *err)
 {
 	if (a->error)
@@ -176,8 +177,8 @@ static void damage(struct acrn *a, struct file *f, const struct rs_slot *slot)
 	if (!a->error)
 		a->error = rs_error_create(
 			RS_DAMAGED,
-			"%s: offset %llu: this is no record of ACRN's (id 0x%llx, n_data %u); it "
-			"and others like it are left out",
+			"%s: offset %llu: not a record of ACRN's (id 0x%llx, n_data %u); it "
+			"and similar records are left out",
 			f->path, (unsigned long long)(f->offset + f->at),
 			(unsigned long long)rs_slot_id(slot->head), n_data_of(slot->head));
 	f->damaged++;
@@ -317,8 +318,8 @@ static void emit_record(struct acrn *a, struct file *f)
 	a->foreign.tally.records++;
 }
 
-/* Emits records of a file up to one that has a loss before it, or whose turn comes after another
- * file's. Returns how many. This is the fast path: most records take it. */
+/* Emits records of a file up to a record that has a loss before it, or that is later than another
+ * file's next record. Returns their number. This is the fast path of most records. */
 static size_t emit_run(struct acrn *a, struct file *f, uint64_t until)
 {
 	const struct rs_slot *slot = slot_at(f), *end;
@@ -367,8 +368,7 @@ static int by_record(const void *a, const void *b)
 	return before(*f, *g) ? -1 : 1;
 }
 
-/* Moves the first file to its place among the others, which are sorted, or removes it if it has
- * ended. */
+/* Moves the first file to its place among the sorted others, or removes it if it has ended. */
 static void place_first(struct acrn *a)
 {
 	struct file *f = a->order[0];
@@ -398,7 +398,7 @@ static bool gather(struct acrn *a)
 	return a->n_order > 0;
 }
 
-/* Reports damage that no valid record follows. */
+/* Reports damage at the end, after the last valid record. */
 static void flush(struct acrn *a)
 {
 	uint64_t tsc = 0;
@@ -415,14 +415,14 @@ static void remarks_at_end(struct acrn *a)
 {
 	struct rs_foreign_tally *tally = &a->foreign.tally;
 	const struct rs_foreign_count counts[] = {
-		{ a->odd, "record", "with another n_data than their event has elsewhere" },
-		{ a->backed, "stamp", "earlier than the one before" },
+		{ a->odd, "record", "whose n_data differs within their event" },
+		{ a->backed, "stamp", "earlier than the stamp before" },
 		{ a->far, "stamp", "too far from the first to be a time" },
 		{ tally->left_out, "record", "left out: invalid" },
 	};
 
 	if (a->n_raw)
-		rs_foreign_remark(tally, "%u ids are in no catalogue: acrn:raw", a->n_raw);
+		rs_foreign_remark(tally, "%u ids are not in the catalogue: acrn:raw", a->n_raw);
 	rs_foreign_remark_counts(tally, counts, sizeof(counts) / sizeof(counts[0]));
 }
 
@@ -478,7 +478,7 @@ static const struct rs_source_ops acrn_ops = {
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
-/* Returns the number that is a file's name, or RS_UNKNOWN if the name is not a number. */
+/* Returns the number that a file's name consists of, or RS_UNKNOWN if the name is not a number. */
 static int number_of(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -514,7 +514,7 @@ static struct rs_error *acrn_create(uint32_t n_files, struct acrn **out)
 	return err;
 }
 
-/* Owns fd from here on, after an error too. */
+/* Takes ownership of fd, also after an error. */
 static struct rs_error *file_add(struct acrn *a, int fd, const char *path, const void *head,
 				 size_t bytes)
 {
@@ -559,8 +559,8 @@ static struct rs_error *begin(struct acrn *a, const struct rs_foreign_options *o
 			continue;
 		a->order[a->n_order++] = f;
 		cpu = (uint32_t)(slot_at(f)->head >> RS_CPU_SHIFT);
-		/* If the file's name and the 8 bits in its records differ, the records are
-		 * right. */
+		/* If the file's name and the 8 bits in its records differ, the records take
+		 * precedence. */
 		if (f->stream.cpu != RS_UNKNOWN && (f->stream.cpu & 0xff) != (int)cpu)
 			f->stream.cpu = RS_UNKNOWN;
 		f->cpu = rs_view_cpu(&f->stream, slot_at(f)->head);
@@ -646,7 +646,7 @@ struct rs_error *rs_acrn_open_directory(const char *path, const struct rs_foreig
 	if (!n || n > (int)FILES_MAX)
 		err = rs_error_create(
 			RS_USAGE,
-			"%s: %d files in it are named by the number of a CPU; expected "
+			"%s: %d files in it have the number of a CPU as their name; expected "
 			"1 to %u",
 			path, n, FILES_MAX);
 	else
@@ -690,7 +690,7 @@ bool rs_acrn_is_file(const uint8_t *head, size_t bytes)
 	return is;
 }
 
-/* Returns 1 for a file of ACRN's, 0 for an empty one, -1 for any other. */
+/* Returns 1 for a file of ACRN's, 0 for an empty file, -1 for any other file. */
 static int classify_file(const char *path, const char *name)
 {
 	uint8_t head[RS_ACRN_HEAD_MAX];

@@ -21,12 +21,12 @@
 
 #define RS_ACRN_FREQ_UNKNOWN "unknown"
 
-/* Return whether a file begins, or all files of a directory begin, with an event of the catalogue
- * that has the right n_data. */
+/* rs_acrn_is_file() returns whether a file begins with an event of the catalogue that has the right
+ * n_data; rs_acrn_is_directory() returns whether all files of a directory do. */
 bool rs_acrn_is_file(const uint8_t *head, size_t bytes);
 bool rs_acrn_is_directory(const char *path);
 
-/* Opens a file or a directory. options: NULL for none. The source owns fd, after an error too.
+/* Opens a file or a directory. options: NULL for none. Takes ownership of fd, also after an error.
  * head: the bytes that were read from fd already, at most RS_ACRN_HEAD_MAX. */
 #define RS_ACRN_HEAD_MAX 32
 struct rs_error *rs_acrn_open_fd(int fd, const char *path, const void *head, size_t bytes,
@@ -38,8 +38,9 @@ struct rs_error *rs_acrn_open_directory(const char *path, const struct rs_foreig
 /* Returns whether a record of ACRN's can have this header word. */
 bool rs_acrn_is_record(uint64_t head);
 
-/* Declares raw::id-N for the id of a record that the catalogue lacks. Returns NULL if it cannot. */
-#define RS_ACRN_RAW_MAX 256u /* such ids in a trace; the records of further ones count as damaged */
+/* Declares raw::id-N for the id of a record that the catalogue lacks. Returns NULL if the schema
+ * refuses it. */
+#define RS_ACRN_RAW_MAX 256u /* such ids in a trace; the records of further ids count as damaged */
 const struct rs_event *rs_acrn_declare_raw(struct rs_schema *schema, uint64_t head);
 
 /* Returns the n_data of an event of the catalogue, by acrn.def. */

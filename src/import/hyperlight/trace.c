@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 
 #define FREQ_US	    UINT64_C(1000000)
-#define TIME_US_MAX (UINT64_C(1) << 50) /* 35 years: no later time is one */
+#define TIME_US_MAX (UINT64_C(1) << 50) /* 35 years; a later time is damage */
 #define STACK_MAX   4096u		/* addresses in a frame; more are damage */
 #define MESSAGE_MAX 4096u		/* bytes; Hyperlight's own have at most 64 */
 #define NAMES_MAX   65536u
@@ -30,8 +30,8 @@ struct name {
 	char text[];
 };
 
-/* A batch: views and their payloads. Another frame is read while it has room for the most that one
- * makes: a clock-back, and the ends of all spans or a message. */
+/* A batch: views and their payloads. Another frame is read while there is room for the most views
+ * of a frame: a clock-back, and the ends of all spans or a message. */
 #define VIEWS	    1024u
 #define VIEWS_FRAME (DEPTH_MAX + 2u)
 #define POOL	    (64u << 10)
@@ -83,7 +83,7 @@ static bool have(struct hyperlight *h, size_t bytes)
 	return h->end - h->at >= bytes;
 }
 
-static uint64_t take_u64(struct hyperlight *h)
+static uint64_t read_u64(struct hyperlight *h)
 {
 	uint64_t value;
 
@@ -106,7 +106,7 @@ static bool damaged(struct hyperlight *h, uint64_t offset, const char *what)
 
 /* ---- views ---------------------------------------------------------------------------------- */
 
-/* Makes a view of the payload, and its place in the pool that of the next one. */
+/* Makes a view of the payload, and moves on in the pool to the next view's place. */
 static void emit(struct hyperlight *h, uint64_t id, uint32_t bytes)
 {
 	bytes = bytes < 16 ? 16 : bytes;
@@ -122,14 +122,14 @@ static void emit(struct hyperlight *h, uint64_t id, uint32_t bytes)
 
 /* Appends the frame's stack to the first `bytes` bytes of the payload. Returns false if it is
  * damaged. */
-static bool stack_take(struct hyperlight *h, uint64_t offset, uint32_t *bytes)
+static bool append_stack(struct hyperlight *h, uint64_t offset, uint32_t *bytes)
 {
 	uint64_t n, kept;
 	uint16_t count;
 
 	if (!have(h, sizeof(n)))
 		return damaged(h, offset, "the file ends in it");
-	n = take_u64(h);
+	n = read_u64(h);
 	if (n > STACK_MAX)
 		return damaged(h, offset, "its stack has more than 4096 addresses");
 	if (!have(h, n * sizeof(uint64_t)))
@@ -166,7 +166,7 @@ static bool unwind(struct hyperlight *h, uint64_t offset)
 	uint32_t bytes = sizeof(sample);
 
 	memcpy(h->payload, &sample, sizeof(sample));
-	if (!stack_take(h, offset, &bytes))
+	if (!append_stack(h, offset, &bytes))
 		return false;
 	emit(h, RS_ID_STACK_SAMPLE, bytes);
 	return true;
@@ -179,10 +179,10 @@ static bool allocation(struct hyperlight *h, uint64_t offset)
 
 	if (!have(h, 2 * sizeof(uint64_t)))
 		return damaged(h, offset, "the file ends in it");
-	made.address = take_u64(h);
-	made.size = take_u64(h);
+	made.address = read_u64(h);
+	made.size = read_u64(h);
 	memcpy(h->payload, &made, sizeof(made));
-	if (!stack_take(h, offset, &bytes))
+	if (!append_stack(h, offset, &bytes))
 		return false;
 	emit(h, RS_ID_MEMORY_ALLOC, bytes);
 	return true;
@@ -195,9 +195,9 @@ static bool release(struct hyperlight *h, uint64_t offset)
 
 	if (!have(h, sizeof(uint64_t)))
 		return damaged(h, offset, "the file ends in it");
-	freed.address = take_u64(h);
+	freed.address = read_u64(h);
 	memcpy(h->payload, &freed, sizeof(freed));
-	if (!stack_take(h, offset, &bytes))
+	if (!append_stack(h, offset, &bytes))
 		return false;
 	emit(h, RS_ID_MEMORY_FREE, bytes);
 	return true;
@@ -260,8 +260,8 @@ static void span_end(struct hyperlight *h)
 	emit(h, RS_ID_SPAN_END, sizeof(span));
 }
 
-/* Ends the spans up to the innermost one of a name. One whose own end is missing, because its
- * function returned early, ends with it. Returns false if none of the name is open. */
+/* Ends the spans up to the innermost one of a name. An inner span whose own end is missing, because
+ * its function returned early, ends with it. Returns false if no span of the name is open. */
 static bool span_end_to(struct hyperlight *h, uint32_t id)
 {
 	uint32_t depth = h->depth < DEPTH_MAX ? h->depth : DEPTH_MAX;
@@ -315,7 +315,7 @@ static bool message(struct hyperlight *h, uint64_t offset)
 
 	if (!have(h, sizeof(n)))
 		return damaged(h, offset, "the file ends in it");
-	n = take_u64(h);
+	n = read_u64(h);
 	if (n > MESSAGE_MAX)
 		return damaged(h, offset, "its message is longer than 4096 bytes");
 	if (!have(h, n))
@@ -335,7 +335,7 @@ static bool (*const frames[FRAMES])(struct hyperlight *h, uint64_t offset) = {
 	[FRAME_FREE] = release, [FRAME_MESSAGE] = message,
 };
 
-/* Sets the time of a frame. One that goes back keeps the last time, after a clock-back. */
+/* Sets the time of a frame. A frame with an earlier time gets the last time, after a clock-back. */
 static void time_set(struct hyperlight *h, uint64_t us)
 {
 	if (us >= h->last_us) {
@@ -358,9 +358,9 @@ static bool frame_read(struct hyperlight *h)
 			damaged(h, offset, "the file ends in it");
 		return false;
 	}
-	us = take_u64(h);
-	high = take_u64(h);
-	frame = take_u64(h);
+	us = read_u64(h);
+	high = read_u64(h);
+	frame = read_u64(h);
 	if (high || us > TIME_US_MAX)
 		return damaged(h, offset, "its time is more than 35 years");
 	if (frame >= FRAMES)
@@ -379,7 +379,7 @@ static bool frame_read(struct hyperlight *h)
 static void remarks_at_end(struct hyperlight *h)
 {
 	const struct rs_foreign_count counts[] = {
-		{ h->backed, "frame", "earlier than the one before" },
+		{ h->backed, "frame", "earlier than the stamp before" },
 		{ h->cut_stacks, "stack", "deeper than 64 addresses: the outermost are left out" },
 		{ h->unnamed, "message", "of more than 65536 spans, shown as messages" },
 	};
@@ -446,7 +446,7 @@ bool rs_hyperlight_is_file(const uint8_t *head, size_t bytes)
 		return words[3] <= STACK_MAX;
 	if (words[2] == FRAME_MESSAGE)
 		return words[3] && words[3] <= MESSAGE_MAX;
-	return words[3] != 0; /* a hash, an address */
+	return words[3] != 0; /* the first word of a hash; an address */
 }
 
 static struct rs_error *schema_make(struct hyperlight *h)
@@ -468,7 +468,7 @@ struct rs_error *rs_hyperlight_open_fd(int fd, const char *path, const void *hea
 	struct hyperlight *h = calloc(1, sizeof(*h));
 	struct rs_error *err;
 
-	(void)options; /* its times are in us */
+	(void)options; /* no options are used: times are in us */
 	if (!h) {
 		close(fd);
 		return rs_error_no_memory();

@@ -16,9 +16,9 @@ enum {
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-/* A field of ours that has another name in the file. Others have the same name, but `tid` is
- * common_pid. Several rows for one field are its names in different kernels. Without a name, the
- * field's value is `mask`. */
+/* A field of a catalogue event that has another name in the file. Other fields have the same name,
+ * except that `tid` is common_pid. Several rows for one field are its names in different kernels.
+ * Without a name, the field's value is `mask`. */
 struct alias {
 	const char *ours, *theirs;
 	uint8_t shift;
@@ -41,7 +41,7 @@ static const struct row {
 	const char *needs; /* the row applies only if the format has this field */
 	uint32_t isa;
 	bool of_scheduler, ends;
-	/* Of an exit: computes its code from two fields, where no field is the code. */
+	/* For an exit: computes the code from two fields, if no field has the code. */
 	uint32_t (*code)(uint64_t a, uint64_t b, uint32_t bytes);
 	const char *code_a, *code_b;
 	struct alias aliases[ALIASES_MAX];
@@ -119,7 +119,7 @@ static const struct row {
 
 /* ---- plans -------------------------------------------------------------------------------- */
 
-/* Returns the field of the record from which a field of ours is copied. */
+/* Returns the record's field from which an event's field is copied. */
 static struct rs_ftrace_copy source_of(const struct row *row, struct tep_event *format,
 				       const struct rs_field *field)
 {
@@ -158,7 +158,7 @@ static void plan_row(struct rs_tracedat_plan *plan, const struct row *row, struc
 					   .code_from = {
 						   rs_ftrace_copy_of(format, row->code_a),
 						   rs_ftrace_copy_of(format, row->code_b) } };
-	if (row->code != rs_isa_code_plain) /* the copies give the code */
+	if (row->code != rs_isa_code_plain) /* the copied fields give the code */
 		plan->code = row->code;
 	for (uint16_t i = 0; i < event->n_fields; i++) {
 		const struct rs_field *field = &event->fields[i];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a trace.dat with libtracecmd, in a process of its own (wire.h), in two passes. The first
+ * Reads a trace.dat with libtracecmd, in a separate process (wire.h), in two passes. The first
  * finds the threads that are vCPUs, the second sends the records in order of time:
  *
  *	lanes (buffer x CPU, each in its own order) --heap--> records --plans--> slots --> pipe
  *
- * A stamp before its lane's last one becomes that one, after a clock-back.
+ * A stamp before its lane's last stamp becomes that stamp, after a clock-back.
  */
 #include "import/tracedat/wire.h"
 
@@ -27,7 +27,7 @@
 #define BUFFERS_MAX    256
 #define CPUS_MAX       4096
 #define OUT_BYTES      (64u << 10)
-#define ALIVE_RECORDS  (1u << 16) /* records between two messages that the child is alive */
+#define ALIVE_RECORDS  (1u << 16) /* records between two ALIVE messages */
 #define WHY_MAX	       160
 #define VERSION_AT     10   /* bytes of magic before it: trace-cmd.dat.v6(5) */
 #define PAGE_BYTES     4096 /* the smallest page of any kernel */
@@ -35,12 +35,12 @@
 #define PAGE_USED_MASK 0x7ffffffu
 #define PAGE_HEAD      16
 #define BUFFER_NAME(i) ((i) + 1)	   /* the id of a buffer's name */
-#define NAME_BYTES     256u		   /* of its name: NAME_MAX, as a directory */
-#define LENGTH_MAX     (UINT64_C(1) << 40) /* the most that a cut file may lack */
+#define NAME_BYTES     256u		   /* of a buffer's name: NAME_MAX of a directory */
+#define LENGTH_MAX     (UINT64_C(1) << 40) /* the most bytes that a cut file may lack */
 
 /*
- * Exported by libtracecmd 1 (trace-cmd 2.9 to 3.3), though not in its header; without them a file's
- * clock and host are not known by name.
+ * Exported by libtracecmd 1 (trace-cmd 2.9 to 3.3), but not declared in its header. Without them,
+ * the names of a file's clock and host are unknown.
  */
 extern const char *tracecmd_get_uname(struct tracecmd_input *handle) __attribute__((weak));
 extern const char *tracecmd_get_trace_clock(struct tracecmd_input *handle) __attribute__((weak));
@@ -50,17 +50,17 @@ extern unsigned long long tracecmd_page_ts(struct tracecmd_input *handle, struct
 struct lane {
 	struct tracecmd_input *handle;
 	int index;	 /* of libtracecmd's CPUs */
-	uint32_t buffer; /* 0 is the file's own */
+	uint32_t buffer; /* 0: the file's own buffer */
 	struct tep_record *record;
-	uint64_t tsc; /* the record's stamp, not below the one before */
+	uint64_t tsc; /* the record's stamp, at least the stamp before */
 	uint64_t last;
 	bool begun;
 };
 
 struct thread {
-	struct rs_tracedat_thread told;
+	struct rs_tracedat_thread info;
 	bool used;
-	bool ended; /* another thread may have its tid, until KVM has an event of it */
+	bool ended; /* another thread may have the tid, until the next KVM event of the tid */
 };
 
 struct reader {
@@ -69,17 +69,17 @@ struct reader {
 	struct tep_handle *tep;
 	struct lane *lanes;
 	uint32_t n_lanes, n_buffers;
-	uint32_t *heap; /* lanes that have a record; the earliest is the first */
+	uint32_t *heap; /* lanes that have a record; a heap, the earliest first */
 	uint32_t n_heap;
 	struct rs_tracedat_event **events; /* by their number in the file */
 	struct thread *threads;		   /* a hash table by tid, linear probing */
 	uint32_t n_threads;
-	bool cpu_told[CPUS_MAX];
+	bool cpu_reported[CPUS_MAX];
 	uint64_t since_alive;
 	struct rs_tracedat_end end;
 	uint8_t *out;
 	uint32_t used;
-	bool any_ended; /* of the threads */
+	bool any_ended; /* entries in use */
 	bool failed;	/* the parent no longer reads */
 };
 
@@ -128,7 +128,7 @@ static void send_kind(struct reader *r, enum rs_tracedat_kind kind, uint32_t id)
 	send_message(r, kind, 0, id, NULL, 0, NULL, 0);
 }
 
-/* Sends a record, with its payload in slots of ours. */
+/* Sends a record, with its payload in slots. */
 static void send_record(struct reader *r, enum rs_tracedat_class class, uint32_t cpu, uint64_t tsc,
 			uint64_t id, const uint8_t *payload, uint32_t bytes)
 {
@@ -241,7 +241,7 @@ static bool make_lanes(struct reader *r)
 
 /* ---- events and threads ------------------------------------------------------------------- */
 
-/* Returns a record's event, with its bytes, or NULL if the file does not describe the event. */
+/* Returns a record's event, or NULL if the file does not describe the event. */
 static struct rs_tracedat_event *event_of(struct reader *r, const struct tep_record *record)
 {
 	struct tep_event *format;
@@ -265,7 +265,8 @@ static struct rs_tracedat_event *event_of(struct reader *r, const struct tep_rec
 	return r->events[type];
 }
 
-/* Returns the entry of a tid, or a free entry for it, or NULL if there are too many. */
+/* Returns the entry of a tid, or a free entry for the tid, or NULL if there are too many
+ * threads. */
 static struct thread *thread_at(struct reader *r, int tid)
 {
 	uint32_t i = (uint32_t)tid * UINT32_C(0x9e3779b1);
@@ -273,7 +274,7 @@ static struct thread *thread_at(struct reader *r, int tid)
 	for (uint32_t n = 0; n < 2 * TIDS_MAX; n++, i++) {
 		struct thread *thread = &r->threads[i & (2 * TIDS_MAX - 1)];
 
-		if (!thread->used || thread->told.tid == tid)
+		if (!thread->used || thread->info.tid == tid)
 			return thread;
 	}
 	return NULL;
@@ -283,7 +284,7 @@ static bool is_vcpu(struct reader *r, uint64_t tid)
 {
 	const struct thread *thread = thread_at(r, (int)tid);
 
-	return thread && thread->used && thread->told.is_vcpu && !thread->ended;
+	return thread && thread->used && thread->info.is_vcpu && !thread->ended;
 }
 
 /* Notes that a vCPU's thread has ended, or that its tid is a vCPU's again. */
@@ -303,7 +304,7 @@ static void set_ended(struct reader *r, const struct rs_ftrace_copy *tid_from,
 		thread->ended = ended;
 }
 
-static struct thread *thread_seen(struct reader *r, int tid)
+static struct thread *thread_get(struct reader *r, int tid)
 {
 	struct thread *thread = thread_at(r, tid);
 
@@ -314,7 +315,7 @@ static struct thread *thread_seen(struct reader *r, int tid)
 		return NULL;
 	}
 	r->n_threads++;
-	*thread = (struct thread){ .used = true, .told = { .tid = tid, .vcpu = -1 } };
+	*thread = (struct thread){ .used = true, .info = { .tid = tid, .vcpu = -1 } };
 	return thread;
 }
 
@@ -330,18 +331,18 @@ static void vcpus_find(struct reader *r)
 
 		if (!event || !rs_ftrace_get(&event->tid_from, r->tep, record->data, bytes, &tid))
 			continue;
-		thread = (int)tid > 0 ? thread_seen(r, (int)tid) : NULL;
+		thread = (int)tid > 0 ? thread_get(r, (int)tid) : NULL;
 		if (!thread || !event->is_kvm)
 			continue;
-		thread->told.is_vcpu = true;
-		if (event->vcpu_from.from_bytes && thread->told.vcpu < 0 &&
+		thread->info.is_vcpu = true;
+		if (event->vcpu_from.from_bytes && thread->info.vcpu < 0 &&
 		    rs_ftrace_get(&event->vcpu_from, r->tep, record->data, bytes, &vcpu) &&
 		    vcpu <= INT32_MAX)
-			thread->told.vcpu = (int32_t)vcpu;
+			thread->info.vcpu = (int32_t)vcpu;
 	}
 }
 
-/* Sends the names of the buffers if there are several. Tracefs calls the first one the top
+/* Sends the names of the buffers if there are several. Tracefs calls the first buffer the top
  * level. */
 static void send_buffers(struct reader *r)
 {
@@ -368,22 +369,22 @@ static void send_host(struct reader *r)
 static void send_threads(struct reader *r)
 {
 	for (uint32_t i = 0; i < 2 * TIDS_MAX; i++) {
-		struct rs_tracedat_thread *told = &r->threads[i].told;
+		struct rs_tracedat_thread *info = &r->threads[i].info;
 		const char *comm;
 
 		if (!r->threads[i].used)
 			continue;
-		comm = tep_data_comm_from_pid(r->tep, told->tid);
-		if (comm && strcmp(comm, "<...>") != 0) /* libtraceevent's word for unknown */
-			snprintf(told->comm, sizeof(told->comm), "%s", comm);
-		send_message(r, RS_TRACEDAT_THREAD, 0, 0, told, sizeof(*told), NULL, 0);
+		comm = tep_data_comm_from_pid(r->tep, info->tid);
+		if (comm && strcmp(comm, "<...>") != 0) /* libtraceevent's value for unknown */
+			snprintf(info->comm, sizeof(info->comm), "%s", comm);
+		send_message(r, RS_TRACEDAT_THREAD, 0, 0, info, sizeof(*info), NULL, 0);
 	}
 }
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* The events of the file's records that are not, or not always, one of ours: scripts are compiled
- * against them. */
+/* Declares the file's events that do not, or not always, become an event of the catalogue. Scripts
+ * are compiled against the declarations. */
 static void send_events(struct reader *r)
 {
 	char text[4096];
@@ -419,7 +420,7 @@ static void send_own(struct reader *r, struct rs_tracedat_event *event, const st
 			    RS_ID(RS_IDS_USER, (uint32_t)event->format->id), payload, bytes);
 }
 
-/* Whether a plan is for this record. */
+/* Returns whether a plan applies to this record. */
 static bool applies(struct reader *r, const struct rs_tracedat_plan *plan,
 		    const struct tep_record *record)
 {
@@ -436,7 +437,7 @@ static bool applies(struct reader *r, const struct rs_tracedat_plan *plan,
 
 static void send_loss(struct reader *r, const struct lane *lane)
 {
-	bool known = lane->record->missed_events > 0; /* else -1: so many that nobody counted */
+	bool known = lane->record->missed_events > 0; /* else -1: the kernel did not count them */
 	struct rs_lost lost = { .count = known ? (uint64_t)lane->record->missed_events : 1,
 				.from = lane->last ? lane->last : lane->tsc,
 				.to = lane->tsc,
@@ -454,7 +455,7 @@ static void send_lane(struct reader *r, const struct lane *lane)
 	uint32_t cpu = (uint32_t)record->cpu;
 	struct rs_tracedat_event *event;
 	uint8_t payload[RS_RECORD_PAYLOAD_MAX];
-	uint64_t said = record->ts;
+	uint64_t stamp = record->ts;
 	bool any = false;
 
 	r->end.records++;
@@ -465,9 +466,9 @@ static void send_lane(struct reader *r, const struct lane *lane)
 		r->end.undescribed++;
 		return;
 	}
-	if (said != lane->tsc)
+	if (stamp != lane->tsc)
 		send_record(r, event->n_plans ? RS_TRACEDAT_KVM : RS_TRACEDAT_FTRACE, cpu,
-			    lane->tsc, RS_ID_CLOCK_BACK, (const uint8_t *)&said, sizeof(said));
+			    lane->tsc, RS_ID_CLOCK_BACK, (const uint8_t *)&stamp, sizeof(stamp));
 	if (event->is_kvm)
 		set_ended(r, &event->tid_from, record, false);
 	for (uint32_t i = 0; i < event->n_plans; i++) {
@@ -493,8 +494,9 @@ static void send_lane(struct reader *r, const struct lane *lane)
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
-/* Which clock, and whether libtracecmd made ns of cycles (the file's TSC2NSEC): a TSC is faster
- * than 1 GHz, so that what it made of a stamp is less than the page's own. */
+/* Sends the clock's name, and whether its stamps are cycles. libtracecmd converts cycles to ns if
+ * the file has TSC2NSEC. A TSC is faster than 1 GHz, so a converted stamp is less than the page's
+ * raw stamp. */
 static void send_clock(struct reader *r)
 {
 	const char *name = tracecmd_get_trace_clock ? tracecmd_get_trace_clock(r->handle) : NULL;
@@ -514,24 +516,24 @@ static void send_clock(struct reader *r)
 	send_message(r, RS_TRACEDAT_CLOCK, 0, 0, &clock, sizeof(clock), NULL, 0);
 }
 
-/* The host CPUs with data, in their order. */
+/* Sends the host CPUs with data, in ascending order. */
 static void send_cpus(struct reader *r)
 {
 	for (uint32_t i = 0; i < r->n_heap; i++) {
 		int cpu = r->lanes[r->heap[i]].record->cpu;
 
 		if (cpu >= 0 && cpu < CPUS_MAX)
-			r->cpu_told[cpu] = true;
+			r->cpu_reported[cpu] = true;
 	}
 	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++) {
-		if (r->cpu_told[cpu])
+		if (r->cpu_reported[cpu])
 			send_kind(r, RS_TRACEDAT_CPU, cpu);
 	}
 }
 
-/* Where what is there of the pages ends: with the last whole one, or the half one behind it, if
- * what is missing was not in use. A page begins with a stamp and how much of it is (the kernel's
- * struct buffer_data_page). */
+/* Returns the offset at which a cut file's pages end: after the last whole page, or after the
+ * partial page that follows it, if the missing part was not in use. A page begins with a stamp and
+ * the number of bytes in use (the kernel's struct buffer_data_page). */
 static uint64_t pages_end(int in, uint64_t size)
 {
 	uint64_t whole = size & ~(uint64_t)(PAGE_BYTES - 1);
@@ -543,13 +545,14 @@ static uint64_t pages_end(int in, uint64_t size)
 }
 
 /*
- * libtracecmd takes no file that is shorter than it says. Of version 6, whose data come last, a
- * copy is made that is long enough: the pages that are there, and nothing behind them, which are
- * pages without events. Version 7 has what is needed at its end. -1: no such file, or no copy.
+ * Copies a cut file of version 6, and extends the copy to the declared length, because libtracecmd
+ * rejects a file that is shorter than its header declares. The data of version 6 come last, so the
+ * extension consists of empty pages. Version 7 has essential sections at its end, and cannot be
+ * extended. Returns the copy, or -1 if the file has another version or cannot be copied.
  */
 static int lengthen(struct reader *r, uint64_t *end)
 {
-	static const char version[] = "6"; /* behind the magic, with its NUL */
+	static const char version[] = "6"; /* after the magic, with its NUL */
 	static uint8_t buffer[1u << 20];
 	int in = r->to->in, out = r->to->copy;
 	struct stat st;
@@ -578,7 +581,7 @@ static struct tracecmd_input *open_file(struct reader *r, char why[WHY_MAX])
 	uint64_t end;
 	int fd;
 
-	/* No plugins: they are code that is looked for in folders. */
+	/* Load no plugins: they are code from folders that the user may not control. */
 	if (r->to->copy < 0)
 		handle = tracecmd_open_fd(dup(r->to->in), TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (handle)
@@ -587,13 +590,12 @@ static struct tracecmd_input *open_file(struct reader *r, char why[WHY_MAX])
 	if (fd >= 0 && !lseek(fd, 0, SEEK_SET))
 		handle = tracecmd_open_fd(fd, TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (handle)
-		snprintf(why, WHY_MAX, "the file is cut; what is valid ends at 0x%llx",
+		snprintf(why, WHY_MAX, "the file is cut; its valid part ends at 0x%llx",
 			 (unsigned long long)end);
 	else
-		snprintf(
-			why, WHY_MAX,
-			"libtracecmd finds no trace in it: it is damaged, or cut before the end of "
-			"what describes it");
+		snprintf(why, WHY_MAX,
+			 "libtracecmd finds no trace in it: the file is damaged, or its header is "
+			 "cut");
 	return handle;
 }
 

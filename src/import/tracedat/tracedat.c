@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parent's side: starts the reader, checks what it tells, makes views of it. */
+/* The parent's side: starts the reader, checks its messages, and makes views of them. */
 #include "import/tracedat/tracedat.h"
 
 #include <ctype.h>
@@ -36,13 +36,13 @@
 #define STUCK_MS	  30000
 #define CPUS_MAX	  4096
 #define THREADS_MAX	  65536u
-#define FILE_EVENTS	  65536u			      /* numbers of a file's events */
-#define WALL_MIN	  (UINT64_C(1000000000) * 1000000000) /* ns: in 2001, as Unix time */
+#define FILE_EVENTS	  65536u			      /* the range of a file's event ids */
+#define WALL_MIN	  (UINT64_C(1000000000) * 1000000000) /* ns; as Unix time in 2001 */
 #define CHILD_IN	  (STDERR_FILENO + 1)
 #define CHILD_OUT	  (STDERR_FILENO + 2)
 #define CHILD_COPY	  (STDERR_FILENO + 3)
 #define CHILD_DESCRIPTORS 64
-#define CHILD_BYTES	  (UINT64_C(4) << 30) /* of memory: a small file can claim to be large */
+#define CHILD_BYTES	  (UINT64_C(4) << 30) /* of memory: a small file can declare much */
 
 /* A thread of the file, in both classes. */
 struct thread {
@@ -56,7 +56,7 @@ struct tracedat {
 	int fd;	     /* the pipe's reading end */
 	pid_t child; /* 0: none */
 	int stuck_ms;
-	int64_t heard_ms; /* when something came last */
+	int64_t heard_ms; /* the time of the last message */
 	struct rs_arena arena;
 	struct rs_schema *schemas[RS_TRACEDAT_CLASSES];
 	struct rs_layouts layouts[RS_TRACEDAT_CLASSES];
@@ -68,8 +68,8 @@ struct tracedat {
 	uint8_t refused[FILE_EVENTS / 8]; /* events that the schema rejected */
 	uint64_t n_refused;
 	bool ready, ended, died;
-	char why[256];	       /* why the reader did not send everything */
-	struct rs_error *held; /* an error that came after the last views */
+	char why[256];	       /* the reason if the reader did not send everything */
+	struct rs_error *held; /* an error after the last views */
 	struct rs_tracedat_end end;
 	uint64_t given; /* records */
 	uint64_t last_tsc;
@@ -79,20 +79,20 @@ struct tracedat {
 	struct rs_view views[VIEWS];
 };
 
-static struct rs_error *nonsense(const struct tracedat *t)
+static struct rs_error *invalid_message(const struct tracedat *t)
 {
 	return rs_error_create(RS_DAMAGED,
-			       "%s: its reader was made to tell nonsense after %s; "
-			       "what came before is valid",
+			       "%s: its reader sent invalid messages after %s; "
+			       "the records before are valid",
 			       t->path, RS_COUNT_OF(t->given, "record"));
 }
 
-/* ---- messages before the events ------------------------------------------------------------- */
+/* ---- messages before the events ----------------------------------------------------------- */
 
 static struct rs_error *add_cpu(struct tracedat *t, uint32_t cpu)
 {
 	if (cpu >= CPUS_MAX || t->cpus[0][cpu] || t->ready)
-		return nonsense(t);
+		return invalid_message(t);
 	for (uint32_t i = 0; i < RS_TRACEDAT_CLASSES; i++) {
 		struct rs_stream *stream = rs_arena_alloc(&t->arena, sizeof(*stream));
 
@@ -114,8 +114,8 @@ static struct rs_error *add_cpu(struct tracedat *t, uint32_t cpu)
 	return NULL;
 }
 
-/* Returns whether a thread has the name "CPU n/KVM", which QEMU gives: the vCPU's number, but not
- * the VM's name. */
+/* Returns whether a thread has the name "CPU n/KVM", which QEMU sets. It contains the vCPU's
+ * number, but not the VM's name. */
 static bool is_qemu(const char *comm, int *vcpu)
 {
 	int end = 0;
@@ -135,7 +135,7 @@ static struct rs_error *add_thread(struct tracedat *t, const struct rs_tracedat_
 	int vcpu;
 
 	if (t->n_threads == THREADS_MAX || told->tid <= 0 || t->ready)
-		return nonsense(t);
+		return invalid_message(t);
 	if (!RS_VECTOR_RESERVE(t->threads, t->threads_room, t->n_threads + 1) || !thread ||
 	    (len && !comm))
 		return rs_error_no_memory();
@@ -185,7 +185,7 @@ static struct rs_error *set_clock(struct tracedat *t, const struct rs_tracedat_c
 	snprintf(clock->name, sizeof(clock->name), "ftrace_%s", name);
 	snprintf(clock->freq_from, sizeof(clock->freq_from), "%s",
 		 clock->monotonic  ? "monotonic"
-		 : told->is_cycles ? "nowhere: 1 GHz is a guess"
+		 : told->is_cycles ? "unknown: 1 GHz is assumed"
 				   : "ftrace");
 	return rs_clock_init(clock);
 }
@@ -203,7 +203,7 @@ static struct rs_error *set_ready(struct tracedat *t)
 	uint32_t n = 0;
 
 	if (t->ready || !foreign->clock.freq_hz)
-		return nonsense(t);
+		return invalid_message(t);
 	if (t->n_threads)
 		qsort(t->threads, t->n_threads, sizeof(*t->threads), by_tid);
 	foreign->streams =
@@ -227,14 +227,14 @@ static struct rs_error *set_ready(struct tracedat *t)
 	return NULL;
 }
 
-/* Adds an event to the schema. If the schema rejects it, only its own records are lost. */
+/* Adds an event to the schema. If the schema rejects the event, only its own records are lost. */
 static struct rs_error *add_event(struct tracedat *t, const struct rs_tracedat_head *head,
 				  const char *text)
 {
 	struct rs_error *err;
 
 	if (head->id >= FILE_EVENTS)
-		return nonsense(t);
+		return invalid_message(t);
 	err = rs_schema_declare(t->schemas[RS_TRACEDAT_FTRACE], RS_ID(RS_IDS_USER, head->id), text,
 				head->text_bytes);
 	if (err && rs_error_code(err) == RS_DAMAGED) {
@@ -267,17 +267,17 @@ static void set_end(struct tracedat *t, const struct rs_tracedat_end *end)
 				  RS_COUNT_OF(t->n_refused, "record"));
 	if (end->gaps)
 		rs_foreign_remark(tally,
-				  "%llu losses without a number in the file: each counts as one",
+				  "%llu losses have no number in the file: each counts as one",
 				  (unsigned long long)end->gaps);
 	if (end->fields)
-		rs_foreign_remark(tally, "%llu fields left out of their events: those beyond %d",
+		rs_foreign_remark(tally, "%llu fields left out: those beyond %d in an event",
 				  (unsigned long long)end->fields, RS_FIELDS_MAX - 1);
 	if (end->tids)
-		rs_foreign_remark(tally, "more than %u threads: %s of no thread", THREADS_MAX,
+		rs_foreign_remark(tally, "more than %u threads: %s without a thread", THREADS_MAX,
 				  RS_COUNT_OF(end->tids, "record"));
 	if (!t->foreign.clock.invariant && t->ready)
-		rs_foreign_remark(tally, "its clock counts no time: a count is shown as 1 ns; "
-					 "trace-cmd record -C mono, or tsc2nsec, has ns");
+		rs_foreign_remark(tally, "its clock does not count time: a count is shown as 1 ns; "
+					 "use trace-cmd record -C mono, or tsc2nsec, for ns");
 }
 
 /* Returns the error for a pipe that ended without the reader's last message. */
@@ -289,7 +289,7 @@ static struct rs_error *reader_died(struct tracedat *t)
 	if (t->child && waitpid(t->child, &status, 0) == t->child) {
 		t->child = 0;
 		if (WIFSIGNALED(status))
-			snprintf(how, sizeof(how), "was ended by signal %d", WTERMSIG(status));
+			snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(status));
 	}
 	t->ended = t->died = true;
 	return rs_error_create(RS_DAMAGED,
@@ -300,7 +300,8 @@ static struct rs_error *reader_died(struct tracedat *t)
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* Returns the stream of a record: its thread's, else its CPU's. NULL: the file has no such CPU. */
+/* Returns the stream of a record: its thread's, else its CPU's. Returns NULL if the file has no
+ * such CPU. */
 static const struct rs_stream *stream_of(struct tracedat *t, uint32_t class, uint32_t cpu,
 					 const struct rs_event *event, const uint8_t *payload)
 {
@@ -336,7 +337,7 @@ static struct rs_error *add_record(struct tracedat *t, const struct rs_tracedat_
 
 	if (!t->ready || head->class >= RS_TRACEDAT_CLASSES || bytes < RS_SLOT_BYTES ||
 	    bytes % RS_SLOT_BYTES)
-		return nonsense(t);
+		return invalid_message(t);
 	id = rs_slot_id(slot->head);
 	if (RS_ID_PROVIDER(id) == RS_IDS_USER && (id & RS_ID_N_MAX) < FILE_EVENTS &&
 	    t->refused[(id & RS_ID_N_MAX) / 8] & 1u << id % 8) {
@@ -346,14 +347,14 @@ static struct rs_error *add_record(struct tracedat *t, const struct rs_tracedat_
 	if (rs_layouts_check(&t->layouts[head->class], slot, bytes / RS_SLOT_BYTES, &layout) !=
 		    bytes / RS_SLOT_BYTES ||
 	    slot->tsc < t->last_tsc)
-		return nonsense(t);
+		return invalid_message(t);
 	stream = stream_of(t, head->class, head->id, layout->event, slot->payload);
 	if (!stream)
-		return nonsense(t);
+		return invalid_message(t);
 	rs_view_fill(view, stream, slot, layout->event, bytes / RS_SLOT_BYTES);
 	view->cpu = (int)head->id;
-	if (view->ts_ns < t->last_ns) /* an absurd stamp */
-		return nonsense(t);
+	if (view->ts_ns < t->last_ns) /* the stamp cannot be a time */
+		return invalid_message(t);
 	t->last_tsc = slot->tsc;
 	t->last_ns = view->ts_ns;
 	t->given++;
@@ -361,7 +362,7 @@ static struct rs_error *add_record(struct tracedat *t, const struct rs_tracedat_
 	return NULL;
 }
 
-/* Sets the host's name, unless it has other characters than letters, digits, '-' and '.'. */
+/* Sets the host's name, unless it contains characters other than letters, digits, '-' and '.'. */
 static void set_host(struct tracedat *t, const char *host, uint32_t bytes)
 {
 	bool good = bytes < sizeof(t->foreign.host);
@@ -375,8 +376,8 @@ static void set_host(struct tracedat *t, const char *host, uint32_t bytes)
 /* ---- the pipe ----------------------------------------------------------------------------- */
 
 /* Handles a message. A RECORD becomes a view. */
-static struct rs_error *take(struct tracedat *t, const struct rs_tracedat_head *head,
-			     const uint8_t *body, struct rs_view *view, bool *added)
+static struct rs_error *handle_message(struct tracedat *t, const struct rs_tracedat_head *head,
+				       const uint8_t *body, struct rs_view *view, bool *added)
 {
 	uint32_t bytes = head->bytes - (uint32_t)sizeof(*head);
 	struct rs_tracedat_thread thread;
@@ -389,35 +390,35 @@ static struct rs_error *take(struct tracedat *t, const struct rs_tracedat_head *
 		return add_cpu(t, head->id);
 	case RS_TRACEDAT_THREAD:
 		if (bytes != sizeof(thread))
-			return nonsense(t);
+			return invalid_message(t);
 		memcpy(&thread, body, sizeof(thread));
 		return add_thread(t, &thread);
 	case RS_TRACEDAT_CLOCK:
 		if (bytes != sizeof(clock) || t->ready)
-			return nonsense(t);
+			return invalid_message(t);
 		memcpy(&clock, body, sizeof(clock));
 		return set_clock(t, &clock);
 	case RS_TRACEDAT_BUFFER:
 		if (head->text_bytes > bytes || t->ready)
-			return nonsense(t);
+			return invalid_message(t);
 		return rs_schema_set_name(t->schemas[RS_TRACEDAT_FTRACE], head->id,
 					  (const char *)body, head->text_bytes);
 	case RS_TRACEDAT_HOST:
 		if (head->text_bytes > bytes || t->ready)
-			return nonsense(t);
+			return invalid_message(t);
 		set_host(t, (const char *)body, head->text_bytes);
 		return NULL;
 	case RS_TRACEDAT_READY:
 		return set_ready(t);
 	case RS_TRACEDAT_EVENT:
 		if (head->text_bytes > bytes)
-			return nonsense(t);
+			return invalid_message(t);
 		return add_event(t, head, (const char *)body);
 	case RS_TRACEDAT_RECORD:
 		return add_record(t, head, body, bytes, view, added);
 	case RS_TRACEDAT_END:
 		if (bytes < sizeof(t->end) || head->text_bytes > bytes - sizeof(t->end))
-			return nonsense(t);
+			return invalid_message(t);
 		memcpy(&t->end, body, sizeof(t->end));
 		snprintf(t->why, sizeof(t->why), "%.*s", (int)head->text_bytes,
 			 (const char *)body + sizeof(t->end));
@@ -425,11 +426,11 @@ static struct rs_error *take(struct tracedat *t, const struct rs_tracedat_head *
 		set_end(t, &t->end);
 		return NULL;
 	default:
-		return nonsense(t);
+		return invalid_message(t);
 	}
 }
 
-/* Reads from the pipe. Clears *any if nothing came within a tick. Returns an error at the pipe's
+/* Reads from the pipe. Clears *any if nothing arrived within a tick. Returns an error at the pipe's
  * end, and if the reader has been silent for too long. */
 static struct rs_error *fill(struct tracedat *t, bool *any)
 {
@@ -445,7 +446,7 @@ static struct rs_error *fill(struct tracedat *t, bool *any)
 			return NULL;
 		t->ended = true;
 		return rs_error_create(RS_DAMAGED,
-				       "%s: it is damaged: libtracecmd neither reads on nor ends, "
+				       "%s: it is damaged: libtracecmd makes no progress "
 				       "after %s, which are valid",
 				       t->path, RS_COUNT_OF(t->given, "record"));
 	}
@@ -474,10 +475,11 @@ static struct rs_error *parse(struct tracedat *t, size_t *n)
 		memcpy(&head, t->buffer + t->at, sizeof(head));
 		if (head.bytes < sizeof(head) || head.bytes > RS_TRACEDAT_MESSAGE_MAX ||
 		    head.bytes % 8)
-			return nonsense(t);
+			return invalid_message(t);
 		if (head.bytes > t->used - t->at)
 			break;
-		err = take(t, &head, t->buffer + t->at + sizeof(head), &t->views[*n], &added);
+		err = handle_message(t, &head, t->buffer + t->at + sizeof(head), &t->views[*n],
+				     &added);
 		t->at += head.bytes;
 		*n += added;
 		if (t->ready && !was_ready)
@@ -488,7 +490,7 @@ static struct rs_error *parse(struct tracedat *t, size_t *n)
 
 /* ---- as a source -------------------------------------------------------------------------- */
 
-/* Returns the error that was not returned yet: one that came after views, or the reader's own. */
+/* Returns the pending error: one after views, or the reader's own. */
 static struct rs_error *end_error(struct tracedat *t)
 {
 	struct rs_error *err = t->held;
@@ -512,7 +514,7 @@ static struct rs_error *tracedat_next(struct rs_source *source, struct rs_batch 
 		if (!err && !n && !t->ended)
 			err = fill(t, &any);
 	}
-	if (err && n) { /* what came before it is valid */
+	if (err && n) { /* the records before it are valid */
 		t->held = err;
 		err = NULL;
 		t->ended = true;
@@ -554,7 +556,7 @@ static const struct rs_source_ops ops = {
 	.destroy = tracedat_destroy,
 };
 
-/* Owns fd from here on, after an error too. */
+/* Takes ownership of fd, also after an error. */
 static struct rs_error *create(const char *path, int fd, int stuck_ms, struct tracedat **out)
 {
 	struct tracedat *t = calloc(1, sizeof(*t));
@@ -602,23 +604,23 @@ static struct rs_error *begin(struct tracedat *t)
 	if (!err && !t->ready)
 		err = end_error(t);
 	if (!err && !t->ready)
-		err = nonsense(t);
+		err = invalid_message(t);
 	return err;
 }
 
 /* ---- the reader --------------------------------------------------------------------------- */
 
-/* Confines the child: it prints nothing, leaves nothing behind and ends with the parent, and
- * libtracecmd can only read the file and write to the pipe. Returns false if the child must end. */
+/* Confines the child: it prints nothing, leaves no files and ends with the parent, and libtracecmd
+ * can only read the file and write to the pipe. Returns false if the child must exit. */
 static bool child_confine(const struct rs_confine *confine, pid_t parent, const int fds[3])
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	signal(SIGINT, SIG_IGN); /* the parent ends the child */
+	signal(SIGINT, SIG_IGN); /* the parent kills the child */
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
-		dup2(null, fd); /* what libtracecmd prints is discarded */
+		dup2(null, fd); /* libtracecmd's messages are discarded */
 	for (int i = 0; i < 3; i++)
 		if (fds[i] >= 0 && dup3(fds[i], CHILD_IN + i, O_CLOEXEC) < 0)
 			return false;
@@ -638,9 +640,9 @@ static struct rs_error *start(struct tracedat *t, int in, int copy, int out)
 	rs_confine_prepare(&confine);
 	child = fork();
 	if (child < 0)
-		return rs_error_errno(errno, "%s: a process to read it", t->path);
+		return rs_error_errno(errno, "%s: cannot start a process to read it", t->path);
 	if (!child) {
-		const int fds[] = { fcntl(in, F_DUPFD, CHILD_COPY + 1), /* out of the way */
+		const int fds[] = { fcntl(in, F_DUPFD, CHILD_COPY + 1), /* above those below */
 				    fcntl(out, F_DUPFD, CHILD_COPY + 1),
 				    copy < 0 ? -1 : fcntl(copy, F_DUPFD, CHILD_COPY + 1) };
 
@@ -657,7 +659,7 @@ static struct rs_error *start(struct tracedat *t, int in, int copy, int out)
 	return NULL;
 }
 
-/* Starts a reader, and waits until it is ready. *died: the child ended before that. */
+/* Starts a reader, and waits until it is ready. Sets *died if the child ended before that. */
 static struct rs_error *attempt(const char *path, int in, int stuck_ms, int copy, bool *died,
 				struct rs_foreign **out)
 {
@@ -690,7 +692,7 @@ struct rs_error *rs_tracedat_open_within(const char *path, int stuck_ms, struct 
 	if (err)
 		return err;
 	err = attempt(path, in, stuck_ms, -1, &died, out);
-	if (err && died) { /* libtracecmd 3.1.6 crashes on files that are cut */
+	if (err && died) { /* libtracecmd 3.1.6 crashes on some cut files */
 		rs_error_free(err);
 		err = rs_nameless_file(path, &copy);
 		if (!err)

@@ -8,13 +8,13 @@
 
 #include "import/foreign.h"
 
-/* As rs_tracedat_open() (foreign.h), but waits stuck_ms instead of 30 s for a reader that neither
- * sends anything nor ends. */
+/* Does the same as rs_tracedat_open() (foreign.h), but waits stuck_ms instead of 30 s for a reader
+ * that neither sends nor ends. */
 struct rs_error *rs_tracedat_open_within(const char *path, int stuck_ms,
 					 struct rs_foreign **foreign);
 
-/* Reads the messages of wire.h from a pipe, whose writer is not trusted: for tests. Owns the
- * descriptor from here on, after an error too. */
+/* Reads the messages of wire.h from a pipe, and checks them all. For tests. Takes ownership of the
+ * descriptor, also after an error. */
 struct rs_error *rs_tracedat_open_pipe(int fd, int stuck_ms, struct rs_foreign **foreign);
 
 #endif

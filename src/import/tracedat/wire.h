@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The messages from the process that reads a trace.dat to ours. libtracecmd trusts its files: a
- * hostile file makes it read beyond its memory. So it runs in a child, and the parent checks all
- * that comes from the child as it checks any input.
+ * The messages from the process that reads a trace.dat to the parent. libtracecmd does not check
+ * its files: a hostile file makes it read beyond its memory. So it runs in a child, and the parent
+ * checks all messages from the child like any other input.
  *
- *	file --libtracecmd--> child: records of our events --pipe--> parent: checks, views
+ *	file --libtracecmd--> child: records of known events --pipe--> parent: checks, views
  *
  * A message is a head of 16 bytes and a body. Its size is a multiple of 8 bytes, so that the slots
  * in it are aligned. CPU, THREAD, CLOCK and BUFFER come before READY, then RECORD and EVENT until
@@ -24,14 +24,14 @@ enum rs_tracedat_kind {
 	RS_TRACEDAT_READY,
 	RS_TRACEDAT_EVENT,  /* id: an event's number in the file; its declaration (schema.h) */
 	RS_TRACEDAT_RECORD, /* class; id: host CPU; slots */
-	RS_TRACEDAT_END,    /* a struct rs_tracedat_end and, unless all is well, why */
+	RS_TRACEDAT_END,    /* a struct rs_tracedat_end and, after an error, its message */
 	RS_TRACEDAT_BUFFER, /* before READY; id: of a name; the name of one of several buffers */
-	RS_TRACEDAT_HOST,   /* before READY; the name of the host that was recorded */
+	RS_TRACEDAT_HOST,   /* before READY; the name of the recorded host */
 };
 
 /* The two producers of a file's events. */
 enum rs_tracedat_class {
-	RS_TRACEDAT_KVM,    /* provider kvm: known events, and losses */
+	RS_TRACEDAT_KVM,    /* provider kvm: events of the catalogue, and losses */
 	RS_TRACEDAT_FTRACE, /* provider ftrace: all other events, as the file describes them */
 	RS_TRACEDAT_CLASSES,
 };
@@ -41,7 +41,7 @@ struct rs_tracedat_head {
 	uint16_t kind;
 	uint16_t class;
 	uint32_t id;
-	uint32_t text_bytes; /* at the body's end, before padding */
+	uint32_t text_bytes; /* text at the body's end, before padding */
 };
 _Static_assert(sizeof(struct rs_tracedat_head) == 16, "keeps slots aligned");
 
@@ -56,7 +56,7 @@ struct rs_tracedat_thread {
 
 struct rs_tracedat_clock {
 	uint64_t first;	    /* stamp of the first record */
-	uint32_t is_cycles; /* stamps are a counter's, of unknown frequency; else ns */
+	uint32_t is_cycles; /* stamps are of a counter of unknown frequency; else ns */
 	char name[36];	    /* the kernel's: "local", "mono", ... */
 };
 
@@ -66,7 +66,7 @@ struct rs_tracedat_end {
 	uint64_t undescribed; /* records whose event the file does not describe */
 	uint64_t short_ones;  /* records shorter than their event */
 	uint64_t fields;      /* fields of events that had no room */
-	uint64_t tids;	      /* threads beyond the most that are distinguished */
+	uint64_t tids;	      /* records of threads beyond the limit */
 };
 
 /* The descriptors of the child. */
@@ -74,7 +74,7 @@ struct rs_tracedat_reader {
 	int in;	 /* the file */
 	int out; /* the pipe */
 	const struct rs_schema *kvm;
-	/* An empty file for a longer copy of a file that is cut, which libtracecmd cannot open; or
+	/* An empty file for an extended copy of a cut file, which libtracecmd cannot open; or
 	 * -1. */
 	int copy;
 };

@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_EARLY     (INT64_C(1) << 26) /* 19 ms were seen with a Xen in an emulator */
+#define NS_EARLY     (INT64_C(1) << 26) /* 19 ms were observed with Xen in an emulator */
 #define VIEWS_RECORD 4 /* the most views of one record: the held ones, and itself */
 
 /* rs_view_xen() relies on this order. */
 _Static_assert(offsetof(struct rs_xen_slot, payload) == sizeof(struct rs_xen_record),
 	       "side by side");
 
-/* Xen before 4.0 writes which domain leaves and which one comes without their vCPUs. These records
- * are held until the switch names the vCPUs. */
+/* Xen before 4.0 records the domain that leaves a CPU and the domain that follows without their
+ * vCPUs. These records are held until the switch names the vCPUs. */
 enum held { HELD_PREV, HELD_NEXT, HELDS };
 
 struct pcpu {
@@ -50,9 +50,8 @@ void rs_xen_events_report_skew(struct rs_xen_events *x, const struct rs_xen_surv
 	double ns = 1e9 / (double)x->clock->freq_hz;
 
 	if (survey->skew_impossible)
-		rs_xen_events_remark(x, "TSCs of physical CPUs are apart, but by no skew that "
-					"explains what came after what: they are left as they "
-					"are");
+		rs_xen_events_remark(x, "TSCs of physical CPUs differ, but no skew explains the "
+					"order of the records: the TSCs are left uncorrected");
 	else if (survey->skew_most)
 		rs_xen_events_remark(x,
 				     "TSCs of physical CPUs are up to %.0f ns apart, which is "
@@ -63,18 +62,18 @@ void rs_xen_events_report_skew(struct rs_xen_events *x, const struct rs_xen_surv
 
 void rs_xen_events_end(struct rs_xen_events *x)
 {
-	remark_count(x, x->decoder.unknown, "record",
-		     "of no event and layout that is known: xen:raw");
-	remark_count(x, x->records->late, "record", "too late for the place in time");
-	remark_count(x, x->torn, "time", "a vCPU came on a CPU while it ran on another");
-	remark_count(x, x->vcpus.refused, "time", "a vCPU was one too many, and is not named");
+	remark_count(x, x->decoder.unknown, "record", "of an unknown event or layout: xen:raw");
+	remark_count(x, x->records->late, "record", "too late for its place in time");
+	remark_count(x, x->torn, "time", "a vCPU began to run on a CPU while it ran on another");
+	remark_count(x, x->vcpus.refused, "time",
+		     "the limit of vCPUs was exceeded: a vCPU has no name");
 	remark_count(x, x->isa_changed, "exit code",
-		     "of AMD after others that were taken for Intel's");
+		     "of AMD after others that were decoded as Intel's");
 }
 
 /* ---- views ---------------------------------------------------------------------------------- */
 
-/* Makes a view of the next slot, which has been filled. */
+/* Makes a view of the next slot, which the caller has filled. */
 static inline void emit_slot(struct rs_xen_events *x, const struct rs_xen_slot *slot,
 			     const struct rs_event *event, struct rs_xen_vcpu *vcpu, uint64_t tsc,
 			     uint32_t cpu)
@@ -101,8 +100,9 @@ static void emit(struct rs_xen_events *x, const struct rs_event *event, struct r
 	emit_slot(x, &x->slots[x->n], event, vcpu, tsc, cpu);
 }
 
-/* Returns how long a vCPU has been in its state by the trace, in ns, or -1 if that is unknown. */
-static int64_t lasted(const struct rs_xen_events *x, uint64_t since, uint64_t tsc)
+/* Returns the time in ns that a vCPU has been in its state, by the trace, or -1 if it is
+ * unknown. */
+static int64_t state_duration(const struct rs_xen_events *x, uint64_t since, uint64_t tsc)
 {
 	if (!since || since <= x->lost_tsc || !x->freq_known || tsc < since)
 		return -1;
@@ -111,10 +111,10 @@ static int64_t lasted(const struct rs_xen_events *x, uint64_t since, uint64_t ts
 
 /*
  * Completes a time of Xen's, of which the record has the low 32 bits: `now - state_entry_time` in
- * xen/common/sched/core.c. The trace says how long it was about, so how often it wrapped. It is
- * below 0 where another CPU changed the state after this one had read `now` and before it had the
- * lock; a vcpu that runs was put there by this CPU, so that is so only shortly after a change that
- * the trace has.
+ * xen/common/sched/core.c. `whole` is the approximate time by the trace, which gives the number of
+ * wraps. The time is below 0 if another CPU changed the state after this CPU had read `now` and
+ * before it had the lock. A running vCPU was scheduled by this CPU, so its time is below 0 only
+ * shortly after a change that the trace has.
  */
 static void time_complete(uint8_t *at, int64_t whole, bool waits)
 {
@@ -150,15 +150,16 @@ static void emit_held(struct rs_xen_events *x, struct pcpu *p, enum held which,
 	slot->record = p->held[which];
 	memcpy(slot->payload, who, sizeof(who));
 	memcpy(slot->payload + TIME_AT, times, sizeof(times));
-	time_complete(slot->payload + TIME_AT,
-		      lasted(x, which == HELD_PREV ? vcpu->running_tsc : vcpu->runnable_tsc, tsc),
-		      which == HELD_NEXT);
+	time_complete(
+		slot->payload + TIME_AT,
+		state_duration(x, which == HELD_PREV ? vcpu->running_tsc : vcpu->runnable_tsc, tsc),
+		which == HELD_NEXT);
 	p->is_held[which] = false;
 	emit(x, rs_xen_event(&x->decoder, symbols[which][words[0] == RS_XEN_DOM_IDLE]), vcpu, tsc,
 	     cpu);
 }
 
-/* Emits a held record that no switch followed, as it is. */
+/* Emits a held record that no switch followed, unchanged. */
 static void emit_unmatched(struct rs_xen_events *x, struct pcpu *p, enum held which, uint64_t tsc,
 			   uint32_t cpu)
 {
@@ -177,7 +178,7 @@ static void emit_unmatched(struct rs_xen_events *x, struct pcpu *p, enum held wh
 static void hold(struct rs_xen_events *x, struct pcpu *p, enum held which,
 		 const struct rs_xen_record *record, uint64_t tsc, uint32_t cpu)
 {
-	struct rs_xen_record copy = *record; /* the record is in the slot that is filled next */
+	struct rs_xen_record copy = *record; /* the caller fills the record's slot next */
 
 	emit_unmatched(x, p, which, tsc, cpu);
 	p->held[which] = copy;
@@ -238,7 +239,7 @@ static void on_lost(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot 
 	x->tally->lost += count;
 	x->lost_tsc = tsc;
 	p->is_held[HELD_PREV] = p->is_held[HELD_NEXT] = false;
-	p->now = slot->record.words[1] == UINT32_MAX /* no domain, as live/xen.c writes it */
+	p->now = slot->record.words[1] == UINT32_MAX /* no domain, as live/xen.c encodes it */
 			 ? &x->vcpus.unknown
 			 : rs_xen_vcpus_find(&x->vcpus, slot->record.words[1] & 0xffff,
 					     slot->record.words[1] >> 16);
@@ -262,15 +263,15 @@ static bool on_sched(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot
 		return false;
 	case RS_XEN_SWITCH_PREV << 3 | 3:
 		p->now = rs_xen_vcpus_find(&x->vcpus, words[0], words[1]);
-		time_complete(time, lasted(x, p->now->running_tsc, tsc), false);
+		time_complete(time, state_duration(x, p->now->running_tsc, tsc), false);
 		break;
 	case RS_XEN_SWITCH_NEXT << 3 | 4:
 		p->now = rs_xen_vcpus_find(&x->vcpus, words[0], words[1]);
-		time_complete(time, lasted(x, p->now->runnable_tsc, tsc), true);
+		time_complete(time, state_duration(x, p->now->runnable_tsc, tsc), true);
 		break;
 	case RS_XEN_SWITCH_CONTINUE << 3 | 4:
 		p->now = rs_xen_vcpus_find(&x->vcpus, words[0], words[1]);
-		time_complete(time, lasted(x, p->now->running_tsc, tsc), false);
+		time_complete(time, state_duration(x, p->now->running_tsc, tsc), false);
 		break;
 	case RS_XEN_CONTINUE_RUNNING << 3 | 1:
 		p->now = rs_xen_vcpus_find(&x->vcpus, words[0] >> 16, words[0] & 0xffff);

@@ -2,7 +2,7 @@
 /*
  * Makes views of the records of Xen's trace, in order of time, from a file or a running Xen. Each
  * has its context: the domain and vCPU that has its physical CPU. The view's stream is the context:
- * a virtual stream for each domain and vCPU, and one for an unknown one.
+ * a virtual stream for each domain and vCPU, and one stream for an unknown context.
  */
 #ifndef RS_IMPORT_XEN_EVENTS_H
 #define RS_IMPORT_XEN_EVENTS_H
@@ -26,10 +26,10 @@ struct rs_xen_events {
 	const struct rs_clock *clock;
 	struct rs_foreign_tally *tally;
 	struct rs_xen_decoder decoder;
-	struct rs_xen_decoder *lent; /* the owner of the decoder; NULL: it is our own */
+	struct rs_xen_decoder *lent; /* the owner of the decoder; NULL: the decoder is our own */
 	struct rs_xen_vcpus vcpus;
 	struct rs_xen_runs *runs; /* run times of the records; NULL: not needed */
-	bool freq_known;	  /* or estimated, so that times can be compared with Xen's */
+	bool freq_known;	  /* given or estimated: times can be compared with Xen's */
 	uint64_t lost_tsc;	  /* of the last loss; the state before it is unknown */
 	uint64_t torn;		  /* vCPUs that began to run on a CPU while they ran on another */
 	bool any_exit;		  /* their ISA has been decided */
@@ -41,12 +41,12 @@ struct rs_xen_events {
 };
 
 /* Initializes a zeroed one. The arguments must outlive it. The clock may be set later, together
- * with the decoder's. lent: a decoder to use, which rs_xen_events_deinit() gives back; NULL: its
- * own. */
+ * with the decoder's. lent: a decoder to use, which rs_xen_events_deinit() returns to the lender;
+ * NULL: use an own one. */
 struct rs_error *rs_xen_events_init(struct rs_xen_events *events, struct rs_xen_records *records,
 				    const struct rs_clock *clock, struct rs_foreign_tally *tally,
 				    struct rs_xen_decoder *lent);
-void rs_xen_events_deinit(struct rs_xen_events *events); /* a zeroed one is valid */
+void rs_xen_events_deinit(struct rs_xen_events *events); /* zeroed events are valid */
 
 /* Makes views of records, until there is no room or no record. The caller sets n to 0 after it has
  * passed the views on. */

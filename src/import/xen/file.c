@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES (64u << 10)
-#define PIECE_BYTES  (256u << 10) /* of a window that one block gets */
+#define PIECE_BYTES  (256u << 10) /* the most of a window that one block gets */
 #define WINDOW_MAX   (1u << 30)	  /* more than Xen's buffers can have */
 #define HEAD_BYTES   12u	  /* of a window's head */
 #define HEAD_WORD    (RS_XEN_CPU_CHANGE | 2u << 28)
@@ -38,8 +38,8 @@ static void damage(struct rs_xen_file *f, uint64_t offset, const char *what)
 				      (unsigned long long)offset, what));
 }
 
-/* Reads into `to`. Returns fewer bytes at the end of the file, and -1 after a signal or an error,
- * which it keeps. */
+/* Reads into `to`. Returns the number of bytes, fewer at the end of the file, or -1 after a signal
+ * or an error. An error is stored in f->error. */
 static ssize_t read_some(struct rs_xen_file *f, void *to, size_t bytes)
 {
 	ssize_t n = read(f->fd, to, bytes);
@@ -69,8 +69,7 @@ static bool buffer_need(struct rs_xen_file *f, size_t n, bool *end)
 	return true;
 }
 
-/* ---- windows ------------------------------------------------------------------------------------
- */
+/* ---- windows -------------------------------------------------------------------------------- */
 
 /* Reads the head of the next window. Returns false after a signal, or at the end. */
 static bool window_begin(struct rs_xen_file *f, struct rs_error **err)
@@ -132,7 +131,7 @@ static bool block_read(struct rs_xen_file *f, struct rs_xen_block *block, uint32
 }
 
 /* Checks a block that was read, and keeps the half record at its end for the next block. */
-static void block_take(struct rs_xen_file *f, struct rs_xen_block *block)
+static void check_block(struct rs_xen_file *f, struct rs_xen_block *block)
 {
 	bool whole = !f->window_left, cut = f->of.ended && !whole;
 	uint64_t records = 0;
@@ -182,7 +181,7 @@ static bool piece_read(struct rs_xen_file *f, struct rs_error **err)
 	f->window_left -= f->piece;
 	f->piece = 0;
 	f->block = NULL;
-	block_take(f, block);
+	check_block(f, block);
 	return true;
 }
 
@@ -209,8 +208,7 @@ struct rs_error *rs_xen_file_fill(struct rs_xen_file *f, bool *enough)
 	return NULL;
 }
 
-/* ---- making one --------------------------------------------------------------------------------
- */
+/* ---- making one ----------------------------------------------------------------------------- */
 
 struct rs_error *rs_xen_file_init(struct rs_xen_file *f, int fd, const char *path, const void *head,
 				  size_t bytes)

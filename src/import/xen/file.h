@@ -12,14 +12,14 @@
 
 #include "xen/records.h"
 
-#define RS_XEN_SURVEY_BYTES (4u << 20) /* a trace's start, which is surveyed */
+#define RS_XEN_SURVEY_BYTES (4u << 20) /* the part of a trace's start that is surveyed */
 
 struct rs_xen_file {
 	char *path;
 	int fd;
 	bool regular;
-	size_t ahead;	 /* bytes read before any is consumed; the caller sets it */
-	uint8_t *buffer; /* bytes of the file that are in no block yet */
+	size_t ahead;	 /* bytes to read before any is consumed; the caller sets it */
+	uint8_t *buffer; /* bytes of the file that are not in a block yet */
 	size_t buffer_at, buffer_end;
 	uint64_t offset; /* in the file, of buffer_at */
 	/* The window that is being read. */
@@ -35,14 +35,15 @@ struct rs_xen_file {
 	struct rs_error *error; /* returned at the end */
 };
 
-/* Owns fd from here on, after an error too. head: the bytes that were read from fd already. */
+/* Initializes the file. Takes ownership of fd, also after an error. head: the bytes that were
+ * already read from fd. */
 struct rs_error *rs_xen_file_init(struct rs_xen_file *file, int fd, const char *path,
 				  const void *head, size_t bytes);
 void rs_xen_file_deinit(struct rs_xen_file *file);
 
 /*
- * Reads on until there is enough to take something, or the end. False: a signal came first; ask
- * again. Errors of the file are kept in file->error, but for a lack of memory.
+ * Reads until there is enough to consume, or to the end. Clears *enough if a signal interrupted it;
+ * call it again. Returns only lack of memory; errors of the file are stored in file->error.
  */
 struct rs_error *rs_xen_file_fill(struct rs_xen_file *file, bool *enough);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Estimates the TSC frequency of a Xen trace from run times, and questions one that is given. */
+/* Estimates the TSC frequency of a Xen trace from run times, and checks a given frequency. */
 #include "import/xen/frequency.h"
 
 #include <stdlib.h>
@@ -9,26 +9,26 @@
 #define RUNS_MAX (1u << 17)
 /* A longer run may exceed the 4.29 s that 32 bits of ns hold. At 5 GHz, this one does not. */
 #define RUN_CYCLES_MAX UINT64_C(2000000000)
-#define RUN_DELAY_NS   100000 /* until a run's record, if no record shows more */
-#define RUNS_ENOUGH    16 /* to show the range of delays; else all chains count */
+#define RUN_DELAY_NS   100000  /* the delay until a run's record, if no record shows a longer one */
+#define RUNS_ENOUGH    16      /* for the range of delays; else all chains count */
 #define CHAIN_NS_MIN   1000000 /* a shorter chain gives no estimate */
 #define ERROR_MAX      0.1     /* a worse estimate is not used */
-#define ROUNDING       1e-3    /* the rounding of a frequency that is given */
+#define ROUNDING       1e-3    /* the rounding of a given frequency */
 
-/* A run's length by the TSC, and by Xen. */
+/* A run's length by the TSC, and as reported by Xen. */
 struct run {
 	uint64_t cycles;
 	uint32_t ns;
-	uint32_t at; /* in the order in which they were seen */
+	uint32_t at; /* index in the order of the records */
 	uint16_t pcpu;
 	bool follows; /* it follows the previous run of its CPU, in a chain */
 };
 
-/* The last record on a CPU that says how long a vCPU has run. */
+/* The last record on a CPU that has a vCPU's run time. */
 struct lane {
-	uint64_t told_tsc; /* 0: there is none, or records were lost since */
-	uint32_t told_ns;
-	bool goes_on; /* the next run follows the one that was added */
+	uint64_t last_tsc; /* 0: no record so far, or records were lost since */
+	uint32_t last_ns;
+	bool goes_on; /* the next run follows the run that was added last */
 };
 
 struct rs_xen_runs {
@@ -63,16 +63,16 @@ static void run_observe(struct rs_xen_runs *r, uint32_t run_ns, bool ends, uint6
 			uint32_t pcpu)
 {
 	struct lane *lane = &r->lanes[pcpu];
-	struct run run = { .cycles = tsc - lane->told_tsc,
-			   .ns = run_ns - lane->told_ns,
+	struct run run = { .cycles = tsc - lane->last_tsc,
+			   .ns = run_ns - lane->last_ns,
 			   .pcpu = (uint16_t)pcpu,
 			   .follows = lane->goes_on };
 
-	lane->goes_on = lane->told_tsc && can_be(run.cycles, run.ns);
+	lane->goes_on = lane->last_tsc && can_be(run.cycles, run.ns);
 	if (lane->goes_on)
 		run_add(r, &run);
-	lane->told_tsc = tsc;
-	lane->told_ns = ends ? 0 : run_ns;
+	lane->last_tsc = tsc;
+	lane->last_ns = ends ? 0 : run_ns;
 }
 
 void rs_xen_runs_add(struct rs_xen_runs *r, const struct rs_xen_record *record, uint64_t tsc,
@@ -107,7 +107,7 @@ struct chain {
 	const struct run *runs;
 	uint32_t n;
 	double cycles, ns;
-	double range; /* of the delays of its records, ns */
+	double range; /* the range of its records' delays, ns */
 };
 
 static struct chain chain_make(const struct run *runs, uint32_t n)
@@ -128,7 +128,7 @@ static struct chain chain_make(const struct run *runs, uint32_t n)
 	return chain;
 }
 
-/* Returns the chain after this one; its n is 0 if there is none. */
+/* Returns the chain after this one. Its n is 0 at the end. */
 static struct chain chain_next(const struct rs_xen_runs *r, const struct chain *chain)
 {
 	const struct run *from, *to, *end;
@@ -142,8 +142,8 @@ static struct chain chain_next(const struct rs_xen_runs *r, const struct chain *
 	return chain_make(from, (uint32_t)(to - from));
 }
 
-/* Sorts by CPU, and those of a CPU as they were seen, so that a run is after the one that it
- * follows. */
+/* Sorts runs by CPU, and the runs of a CPU in the order of the records, so that a run is after the
+ * run that it follows. */
 static int by_cpu(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;

@@ -12,9 +12,9 @@
 #include "xen/records.h"
 
 struct rs_xen_frequency {
-	uint64_t hz;   /* 0: there are no run times, or too few */
-	uint32_t runs; /* of the chain that it comes from */
-	double error;  /* its bound, as a fraction of hz */
+	uint64_t hz;   /* 0: too few run times, or none */
+	uint32_t runs; /* runs of the chain from which hz is computed */
+	double error;  /* the error's bound, as a fraction of hz */
 };
 
 /* A reader stops reading ahead once the bound is this good. */
@@ -24,7 +24,7 @@ struct rs_xen_frequency {
 struct rs_xen_runs;
 struct rs_xen_runs *rs_xen_runs_create(void);
 void rs_xen_runs_destroy(struct rs_xen_runs *runs);
-/* Adds a record; those of one CPU in their order. pcpu is below RS_XEN_CPUS_MAX. */
+/* Adds a record. Records of one CPU must be added in their order. pcpu is below RS_XEN_CPUS_MAX. */
 void rs_xen_runs_add(struct rs_xen_runs *runs, const struct rs_xen_record *record, uint64_t tsc,
 		     uint32_t pcpu);
 /* Returns the frequency by the chain with the least error. */

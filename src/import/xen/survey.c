@@ -9,7 +9,7 @@
 
 #define ITEMS_MAX (1u << 17)
 #define CPUS_MAX  256u /* with more CPUs, skew is not estimated */
-#define PASSES	  16u  /* how far out of order a vCPU's changes may be */
+#define PASSES	  16u  /* how far a vCPU's changes may be out of order */
 #define NONE	  INT64_MIN
 #define RUNNING	  0 /* RUNSTATE_running */
 
@@ -79,8 +79,9 @@ static int by_vcpu(const void *a, const void *b)
 /* ---- skew ----------------------------------------------------------------------------------- */
 
 /*
- * least[p * n + q]: what q's stamps must be moved forward against p's, so that all that went from p
- * to q came after; below zero that is room to move back.
+ * least[p * n + q]: the least skew by which q's stamps must be moved forward against p's, so that
+ * each vCPU that moved from p to q arrived on q after it left p. A negative value is the room to
+ * move q's stamps back.
  */
 struct constraints {
 	int64_t *least;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out what a Xen trace does not contain from its start: the skew between the TSCs of physical
- * CPUs, by causality (a vCPU does not run before it wakes, nor on two CPUs at once), and whether
- * exit codes are Intel's or AMD's. frequency.h finds the TSC's frequency.
+ * Derives two facts that a Xen trace does not contain from the trace's start: the skew between the
+ * TSCs of physical CPUs, by causality (a vCPU does not run before it wakes up, and not on two CPUs
+ * at the same time), and whether exit codes are Intel's or AMD's. frequency.h finds the TSC's
+ * frequency.
  */
 #ifndef RS_IMPORT_XEN_SURVEY_H
 #define RS_IMPORT_XEN_SURVEY_H
@@ -19,7 +20,7 @@ struct rs_xen_survey {
 	bool skew_impossible; /* no correction satisfies all constraints */
 };
 
-/* Makes a survey of the records that were read and not consumed. Ignores a skew above skew_max. */
+/* Surveys the records that were read and not consumed. Ignores a skew above skew_max. */
 struct rs_error *rs_xen_survey_make(const struct rs_xen_records *records, uint64_t skew_max,
 				    struct rs_xen_survey *survey);
 void rs_xen_survey_deinit(struct rs_xen_survey *survey);

@@ -60,8 +60,8 @@ static uint32_t word_at(const uint8_t *at)
 	return word;
 }
 
-/* Returns the place where a record of class GEN is counted. Records of the buffers have places of
- * their own. */
+/* Returns the place where a record of class GEN is counted. Records about the trace buffers have
+ * separate places. */
 static uint32_t place_of_gen(struct rs_xen_volumes *v, const uint8_t *at, uint32_t event)
 {
 	uint32_t head = word_at(at);
@@ -109,7 +109,7 @@ static void span(struct rs_xen_volumes *v, const struct rs_xen_pcpu *pcpu)
 	v->any = true;
 }
 
-struct rs_error *rs_xen_volumes_take(struct rs_xen_volumes *v, struct rs_xen_records *r)
+struct rs_error *rs_xen_volumes_count(struct rs_xen_volumes *v, struct rs_xen_records *r)
 {
 	for (uint32_t i = 0; i < r->n_pcpus; i++) {
 		struct rs_xen_pcpu *pcpu = r->pcpus[i];

@@ -13,8 +13,8 @@ struct rs_error *rs_xen_volumes_create(struct rs_xen_volumes **volumes);
 void rs_xen_volumes_destroy(struct rs_xen_volumes *volumes); /* NULL is ignored */
 
 /* Consumes and counts all records that were read. */
-struct rs_error *rs_xen_volumes_take(struct rs_xen_volumes *volumes,
-				     struct rs_xen_records *records);
+struct rs_error *rs_xen_volumes_count(struct rs_xen_volumes *volumes,
+				      struct rs_xen_records *records);
 
 /* Returns the number of records that were lost so far. */
 uint64_t rs_xen_volumes_lost(const struct rs_xen_volumes *volumes);

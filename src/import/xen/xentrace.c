@@ -15,10 +15,11 @@
 #include "import/xen/frequency.h"
 
 #define FREQ_ASSUMED UINT64_C(2400000000) /* as xenalyze does */
-#define SKEW_NS_MAX  1000000000		  /* a greater skew is ignored */
+#define SKEW_NS_MAX  1000000000		  /* ns; a greater skew is ignored */
 #define LOG_MAX	     (64u << 20)	  /* bytes of Xen's log that are searched */
-/* How far a file is read ahead, so that windows in another order than xentrace's are sorted, too.
- * No further, so that the records are still in a cache when they are consumed. */
+/* The bytes that are read ahead in a file, so that windows in another order than xentrace's are
+ * sorted, too. The number is small enough that the records are still in a cache when they are
+ * consumed. */
 #define AHEAD_FILE (1u << 20)
 /* The first part of a trace in which the frequency is searched. It is doubled while the bound is
  * bad. */
@@ -31,7 +32,7 @@ struct xentrace {
 	struct rs_xen_file file;
 	bool file_open;
 	struct rs_xen_volumes *volumes; /* instead of events, if the query asks for counts only */
-	struct rs_xen_counts counts;	/* of the volumes, after they were returned */
+	struct rs_xen_counts counts;	/* the volumes' counts, after they were returned */
 };
 
 static struct rs_error *xentrace_open(struct rs_source *source, const struct rs_query *query,
@@ -55,7 +56,7 @@ static struct rs_error *volumes_next(struct xentrace *x, struct rs_batch *batch)
 	while (!err && enough && !rs_xen_records_done(&x->file.of)) {
 		err = rs_xen_file_fill(&x->file, &enough);
 		if (!err)
-			err = rs_xen_volumes_take(x->volumes, &x->file.of);
+			err = rs_xen_volumes_count(x->volumes, &x->file.of);
 	}
 	if (err)
 		return err;
@@ -76,7 +77,7 @@ static struct rs_error *volumes_next(struct xentrace *x, struct rs_batch *batch)
 }
 
 /* Compares a given frequency with run times. Returns whether they contradict it. */
-static bool question(struct xentrace *x, const struct rs_xen_frequency *found)
+static bool frequency_check(struct xentrace *x, const struct rs_xen_frequency *found)
 {
 	const struct rs_clock *clock = &x->foreign.clock;
 	const char *from = strcmp(clock->freq_from, FROM_OPTION) ? "--xen-log" : "--freq";
@@ -85,14 +86,14 @@ static bool question(struct xentrace *x, const struct rs_xen_frequency *found)
 		return false;
 	rs_xen_events_remark(&x->events,
 			     "the TSC's frequency, %.3f MHz by %s, contradicts the trace: %u run "
-			     "times say %.3f MHz within %.2g %%; all times are by %s",
+			     "times give %.3f MHz within %.2g %%; all times are by %s",
 			     (double)clock->freq_hz / 1e6, from, found->runs,
 			     (double)found->hz / 1e6, found->error * 100, from);
 	return true;
 }
 
-/* Does the same at the end of a pipe, of which little was read ahead. */
-static struct rs_error *question_end(struct xentrace *x)
+/* Does the same at the end of a pipe, because little of a pipe was read ahead. */
+static struct rs_error *frequency_check_end(struct xentrace *x)
 {
 	struct rs_xen_frequency found;
 	struct rs_error *err;
@@ -101,7 +102,7 @@ static struct rs_error *question_end(struct xentrace *x)
 		return NULL;
 	err = rs_xen_runs_result(x->events.runs, &found);
 	if (!err)
-		question(x, &found);
+		frequency_check(x, &found);
 	rs_xen_runs_destroy(x->events.runs);
 	x->events.runs = NULL;
 	return err;
@@ -136,7 +137,7 @@ static struct rs_error *xentrace_next(struct rs_source *source, struct rs_batch 
 	if (batch->kind == RS_NEXT_END) {
 		x->foreign.tally.records = x->file.records;
 		rs_xen_events_end(events);
-		err = rs_error_first(question_end(x), x->file.error);
+		err = rs_error_first(frequency_check_end(x), x->file.error);
 		x->file.error = NULL;
 	}
 	return err;
@@ -212,12 +213,12 @@ static void frequency_remark(struct xentrace *x, const struct rs_xen_frequency *
 		rs_xen_events_remark(&x->events,
 				     "the TSC's frequency is not in the file: %.3f MHz within %.2g "
 				     "%%, estimated "
-				     "from %u run times; --freq or --xen-log tells it",
+				     "from %u run times; --freq or --xen-log sets it",
 				     (double)found->hz / 1e6, found->error * 100, found->runs);
 	else
 		rs_xen_events_remark(
 			&x->events,
-			"the TSC's frequency is not in the file, nor anything to tell it by: "
+			"the TSC's frequency is not in the file, and cannot be estimated: "
 			"times are for %.0f MHz; give --freq or --xen-log",
 			(double)FREQ_ASSUMED / 1e6);
 }
@@ -242,7 +243,7 @@ static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_o
 	}
 	x->events.freq_known = clock->freq_hz || found->hz;
 	if (clock->freq_hz) {
-		if (!question(x, found) && !x->file.regular)
+		if (!frequency_check(x, found) && !x->file.regular)
 			x->events.runs = rs_xen_runs_create(); /* NULL: not compared */
 	} else {
 		frequency_remark(x, found);
@@ -257,7 +258,7 @@ static struct rs_error *clock_make(struct xentrace *x, const struct rs_foreign_o
 	return rs_clock_init(clock);
 }
 
-/* Reads that many bytes ahead, or to the end. */
+/* Reads `bytes` bytes ahead, or to the end. */
 static struct rs_error *read_ahead(struct xentrace *x, size_t bytes)
 {
 	struct rs_error *err = NULL;
@@ -270,8 +271,8 @@ static struct rs_error *read_ahead(struct xentrace *x, size_t bytes)
 }
 
 /*
- * Reads the beginning until it says the frequency well, by the same steps of a file and of a pipe.
- * Of a pipe whose frequency is given nothing is waited for.
+ * Reads the beginning until it gives a good estimate of the frequency, in the same steps for a file
+ * and a pipe. If a pipe's frequency is given, it waits for no data.
  */
 static struct rs_error *frequency_find(struct xentrace *x, bool given,
 				       struct rs_xen_frequency *frequency)
@@ -308,8 +309,7 @@ static struct rs_error *survey(struct xentrace *x, const struct rs_foreign_optio
 		err = x->file.error;
 		x->file.error = NULL;
 		return err ? err
-			   : rs_error_create(RS_DAMAGED, "%s: there is nothing in it",
-					     x->file.path);
+			   : rs_error_create(RS_DAMAGED, "%s: the trace is empty", x->file.path);
 	}
 	err = rs_xen_survey_make(&x->file.of, skew_max, &found);
 	if (err)

@@ -19,7 +19,7 @@
 
 #include "lang/vm/builtin.h"
 
-/* ---- what an event gives ------------------------------------------------------------------ */
+/* ---- an event's values -------------------------------------------------------------------- */
 
 static void load_field(struct translation_of *t, const struct rs_field *field)
 {
@@ -96,7 +96,7 @@ static void variable_pid(struct translation_of *t)
 	rs_push_stack_register(t, reg);
 }
 
-/* The program may find an unknown vCPU or process elsewhere: leave those to it. */
+/* The program may find an unknown vCPU or process elsewhere, so the record is kept for it. */
 static void variable_vcpu(struct translation_of *t)
 {
 	uint8_t reg = rs_push_stack_next(t);
@@ -319,7 +319,7 @@ static void cut(struct translation_of *t, uint8_t n)
 	rs_push_stack_set(t, top, reg);
 }
 
-/* ---- comparisons, and where they lead ----------------------------------------------------- */
+/* ---- comparisons and branches ------------------------------------------------------------- */
 
 static const uint8_t opposite[256] = {
 	[BPF_JEQ] = BPF_JNE,   [BPF_JNE] = BPF_JEQ,   [BPF_JSLT] = BPF_JSGE, [BPF_JSGE] = BPF_JSLT,
@@ -449,7 +449,7 @@ static void compare_texts(struct translation_of *t)
 	rs_push_stack_known(t, (uint64_t)(int64_t)(order < 0 ? -1 : order > 0));
 }
 
-/* ---- the whole ---------------------------------------------------------------------------- */
+/* ---- clauses ------------------------------------------------------------------------------ */
 
 static const char *reason(enum opcode op)
 {

@@ -38,9 +38,9 @@ struct push_rows {
 	const bool *ordered; /* by aggregation: a clause of events reads it */
 };
 
-/* How much of a clause's code became BPF. */
+/* The extent to which a clause's code became BPF. */
 struct push_outcome {
-	const char *why; /* what only the program can do, or NULL */
+	const char *why; /* the part that only the program can execute, or NULL */
 	struct place at; /* where */
 	bool rejects;	 /* some path reaches PUSH_REJECT */
 	bool ends;	 /* some path reaches the end */

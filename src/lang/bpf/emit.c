@@ -54,7 +54,7 @@ static bool is_asked_for(const struct push_code *c, enum push_label label)
 	return false;
 }
 
-/* A filter keeps events that it does not know. */
+/* A filter keeps unknown events. */
 void rs_push_end(struct push_code *c)
 {
 	rs_push_land(c, PUSH_KEEP, 0);

@@ -12,10 +12,10 @@
 /* The targets of jumps whose code is not emitted yet. */
 enum push_label {
 	PUSH_KEEP,	/* keep the record */
-	PUSH_REJECT,	/* this clause does not want the record */
+	PUSH_REJECT,	/* this clause does not need the record */
 	PUSH_SKIP,	/* the record is of another event */
-	PUSH_DONE,	/* no clause wants the record */
-	PUSH_KEEP_REST, /* keep the record, which is also added up */
+	PUSH_DONE,	/* no clause needs the record */
+	PUSH_KEEP_REST, /* keep the record, with its rows */
 	PUSH_OUT,	/* the result is set */
 	PUSH_LABELS,
 };
@@ -48,7 +48,7 @@ void rs_push_label_last(struct push_code *code, enum push_label label);
 void rs_push_event(struct push_code *code, uint64_t id);
 
 /* Emits the start and the end of an event's rows, at most n. live: some path reaches the end
- * without wanting the record. */
+ * without a need for the record. */
 void rs_push_rows_begin(struct push_code *code, uint32_t n);
 void rs_push_rows_end(struct push_code *code, uint32_t n, bool live);
 
@@ -116,7 +116,7 @@ static inline void store(struct push_code *c, uint8_t to, int off, uint8_t from)
 	put(c, BPF_STX | BPF_MEM | BPF_DW, to, from, off, 0);
 }
 
-/* Skips the next n instructions if a register compares so with a number. */
+/* Skips the next n instructions if the comparison of a register with a number holds. */
 static inline void skip_if(struct push_code *c, uint8_t op, uint8_t reg, int32_t imm, int n)
 {
 	put(c, BPF_JMP | BPF_K | op, reg, 0, n, imm);

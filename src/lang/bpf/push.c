@@ -53,7 +53,7 @@ struct push {
 	uint32_t provider;
 	struct verdict *verdicts; /* by clause */
 	uint64_t *done;		  /* by clause: events, by a bit each */
-	uint64_t wanted;
+	uint64_t needed;
 	const char *off; /* why nothing is pushed down, or NULL */
 };
 
@@ -77,7 +77,7 @@ static uint64_t bit_of(const struct rs_event *event)
 	return UINT64_C(1) << (event->id & (EVENTS - 1));
 }
 
-/* ---- a clause, for one event -------------------------------------------------------------- */
+/* ---- a clause for one event --------------------------------------------------------------- */
 
 static void note(struct push *push, const struct clause *clause, enum outcome pushed,
 		 const char *why, struct place at)
@@ -131,7 +131,7 @@ static void back_to(struct push *push, struct mark mark)
 	push->sums.rows.used = mark.used;
 }
 
-/* Emits a clause that BPF does completely. Emits nothing if BPF cannot. */
+/* Emits a clause that BPF executes completely. Emits nothing if BPF cannot. */
 static struct rs_error *put_sums(struct rs_script *script, const struct clause *clause,
 				 const struct rs_event *event)
 {
@@ -229,7 +229,8 @@ static struct rs_error *put_all_sums(struct rs_script *script, const struct rs_e
 	return err;
 }
 
-/* Emits the other clauses. *any: there are some; *decide: each of them may reject the record. */
+/* Emits the other clauses. Sets *any if there are any, and *decide if each of them may reject the
+ * record. */
 static struct rs_error *put_others(struct rs_script *script, const struct rs_event *event,
 				   bool *any, bool *decide)
 {
@@ -250,7 +251,7 @@ static struct rs_error *put_others(struct rs_script *script, const struct rs_eve
 	return err;
 }
 
-/* Undoes the clauses that BPF does for an event whose code does not fit. */
+/* Undoes the clauses that BPF executes for an event, because its code does not fit. */
 static void undo(struct rs_script *script, const struct rs_event *event)
 {
 	struct push *push = push_of(script);
@@ -287,8 +288,8 @@ static struct rs_error *put_event(struct rs_script *script, const struct rs_even
 		back_to(push, before);
 		return err;
 	}
-	push->wanted |= bit_of(event);
-	if (adds && !decide) { /* every record is wanted */
+	push->needed |= bit_of(event);
+	if (adds && !decide) { /* every record is needed */
 		back_to(push, sums);
 		rs_push_goto(code, PUSH_KEEP_REST);
 	}
@@ -302,7 +303,7 @@ static struct rs_error *put_event(struct rs_script *script, const struct rs_even
 	}
 	if (adds)
 		undo(script, event);
-	back_to(push, before); /* every record is wanted, or the code does not fit */
+	back_to(push, before); /* every record is needed, or the code does not fit */
 	return NULL;
 }
 
@@ -376,7 +377,7 @@ struct rs_error *rs_script_push(struct rs_script *script, const struct rs_push_o
 	}
 	if (err || push->off)
 		return err;
-	filter->wanted = push->wanted;
+	filter->wanted = push->needed;
 	if (push->code.n == begun)
 		return NULL;
 	rs_push_end(&push->code);

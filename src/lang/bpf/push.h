@@ -31,9 +31,9 @@ struct rs_push_options {
 };
 
 /*
- * Makes the filter, whose instructions belong to the script. With the option nopushdown, or if
- * nothing can be filtered, the filter has no instructions and keeps every record. Call it before
- * rs_script_start().
+ * Builds the filter. Its instructions belong to the script. With the option nopushdown, or if
+ * nothing can be filtered, the filter has no instructions and keeps every record. Must be called
+ * before rs_script_start().
  */
 struct rs_error *rs_script_push(struct rs_script *script, const struct rs_push_options *options,
 				struct rs_filter *filter);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Translates aggregations into BPF: each becomes a row behind the record (event/filter.h) of a key,
- * a value and an operation. Constant parts of a key take no room in the row.
+ * Translates aggregations into BPF: each becomes a row after the record (event/filter.h), with a
+ * key, a value and an operation. Constant parts of a key take no room in the row.
  */
 #include "lang/bpf/stack.h"
 
@@ -157,7 +157,7 @@ static const char *refusal(const struct translation_of *t, const struct action *
 	return NULL;
 }
 
-/* Makes a sum and sets its number. Returns false without memory. */
+/* Creates a sum and sets its number. Returns false if out of memory. */
 static bool sum_new(struct translation_of *t, const struct aggregation *agg, uint32_t *number)
 {
 	struct push_rows *rows = t->rows;
@@ -170,7 +170,7 @@ static bool sum_new(struct translation_of *t, const struct aggregation *agg, uin
 	return true;
 }
 
-/* Writes the head of the row last, because the head makes the row valid. */
+/* Writes the header of the row last, because the header makes the row valid. */
 static void head(struct translation_of *t, const struct aggregation *agg, uint32_t number)
 {
 	struct push_code *c = t->code;

@@ -7,7 +7,7 @@
 
 #define DEPTH_MAX 12u
 
-/* A string that BPF does not have. The reader of the sums looks it up by this number. */
+/* A string that BPF cannot compute. The reader of the sums looks it up by this number. */
 enum later {
 	LATER_NOT,
 	LATER_VM,    /* the thread's number */
@@ -15,7 +15,7 @@ enum later {
 };
 
 struct entry {
-	bool text; /* of these bytes */
+	bool text; /* number of bytes */
 	enum later later;
 	const struct rs_field *field;
 	bool known; /* a number that no register holds yet */

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #define EPOCH_NS_MIN 1000000 /* the shortest interval at which sums are read */
-#define SUM_BYTES    1024u   /* the share of aggsize per sum; a distribution has several sums */
+#define SUM_BYTES    1024u   /* divisor of aggsize for one sum; a distribution has several sums */
 #define SUMS_MAX     65536u
 
-/* ---- what may be ---------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------ */
 
 static bool is_read_by(enum action_kind kind)
 {
@@ -151,7 +151,7 @@ void rs_push_sums_filter(const struct rs_script *script, const struct push_sums 
 	filter->room = room < SUMS_MAX ? (uint32_t)room : SUMS_MAX;
 }
 
-/* ---- what was ------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------ */
 
 struct tuple {
 	char bytes[LANG_KEY_BYTES];

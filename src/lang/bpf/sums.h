@@ -8,7 +8,7 @@
 
 struct push_sums {
 	struct push_rows rows;
-	const char *why_not; /* why the source adds nothing up, or NULL */
+	const char *why_not; /* why the source computes no sums, or NULL */
 	bool *ordered;	     /* by aggregation: a clause of events reads it */
 	bool *ticks;	     /* by tick: it reads aggregations, or may end the program */
 	uint64_t epoch_ns;

@@ -2,8 +2,8 @@
 /*
  * Resolves the names of a clause and determines the type of each expression. An argument must exist
  * in all probes that the clause matches, with one type. A variable exists from its first assignment
- * on, in the order of the program, and has the type of that value. As in the parser, the first
- * error is kept, and code after it has no effect.
+ * on, in program order, and has the type of that value. As in the parser, the first error is kept,
+ * and code after it has no effect.
  */
 #include "lang/front/check.h"
 
@@ -68,7 +68,7 @@ static struct type arg_type(struct checker *c, struct place at, const struct arg
 			     "describe the probes more narrowly",
 			     first->probe, event->probe);
 		} else if (here.bytes != type.bytes || here.is_signed != type.is_signed) {
-			/* The type that holds both. */
+			/* Returns the type that can hold both. */
 			uint8_t bytes = here.bytes > type.bytes ? here.bytes : type.bytes;
 
 			type.is_signed |= here.is_signed;
@@ -234,7 +234,7 @@ static void check_name(struct checker *c, struct node *node)
 		return;
 	}
 	if (variable && variable->inlined) {
-		expand(c, node, variable); /* reports that it refers to itself */
+		expand(c, node, variable); /* reports a self-reference */
 	} else if (variable) {
 		if (variable->is_array)
 			FAIL(c, node->at, "D_ARR_BADREF",
@@ -280,6 +280,7 @@ uint8_t rs_lang_check_keys(struct checker *c, struct node *args, struct type *ke
 		if (arg->kind == N_AGG)
 			FAIL(c, arg->at, "D_KEY_TYPE", "a key must be a number or a string");
 		rs_lang_check_node(c, arg);
+		rs_lang_check_text(c, arg);
 		if (!c->err && !rs_lang_type_is_scalar(&arg->type) && arg->type.kind != TYPE_STRING)
 			FAIL(c, arg->at, "D_KEY_TYPE", "a key must be a number or a string");
 		keys[n++] = arg->type.kind == TYPE_POINTER ? TYPE_OF_UINT64 : arg->type;
@@ -288,20 +289,20 @@ uint8_t rs_lang_check_keys(struct checker *c, struct node *args, struct type *ke
 }
 
 void rs_lang_check_same_keys(struct checker *c, const struct node *node, const struct type *have,
-			     uint8_t n_have, const struct type *want, uint8_t n_want)
+			     uint8_t n_have, const struct type *expected, uint8_t n_expected)
 {
-	char got[TYPE_TEXT_MAX], wanted[TYPE_TEXT_MAX];
+	char got[TYPE_TEXT_MAX], expected_text[TYPE_TEXT_MAX];
 
-	if (n_have != n_want)
+	if (n_have != n_expected)
 		FAIL(c, node->at, "D_PROTO_LEN",
-		     "the number of keys of %s is %u elsewhere and %u here", node->text, n_want,
+		     "the number of keys of %s is %u elsewhere and %u here", node->text, n_expected,
 		     n_have);
 	for (uint8_t i = 0; !c->err && i < n_have; i++) {
-		if (have[i].kind != want[i].kind)
+		if (have[i].kind != expected[i].kind)
 			FAIL(c, node->at, "D_PROTO_ARG",
 			     "key %u of %s has type %s elsewhere and %s "
 			     "here",
-			     i + 1u, node->text, rs_lang_type_text(want[i], wanted),
+			     i + 1u, node->text, rs_lang_type_text(expected[i], expected_text),
 			     rs_lang_type_text(have[i], got));
 	}
 }
@@ -456,6 +457,10 @@ static void check_target(struct checker *c, struct node *node, const struct type
 	case N_DEREF:
 		rs_lang_check_deref(c, node);
 		break;
+	case N_GUEST:
+		FAIL(c, node->at, "D_OP_WRITE", "%s is read-only: it is a variable of the guest",
+		     node->text);
+		return;
 	default:
 		FAIL(c, node->at, "D_OP_LVAL", "the left side of = is not a variable");
 		return;
@@ -540,11 +545,17 @@ static void check_assign(struct checker *c, struct node *node)
 		made = TYPE_OF_INT64;
 	if (!c->err && made.kind == TYPE_VOID)
 		FAIL(c, node->b->at, "D_OP_VFPTR", "this expression has no value to assign");
+	if (!c->err && made.kind == TYPE_RECORD &&
+	    rs_lang_type_bytes(c->script, &made) > LANG_OBJECT_MAX)
+		FAIL(c, node->b->at, "D_DECL_ARRBIG",
+		     "the struct exceeds %u bytes: keep its address", LANG_OBJECT_MAX);
 	check_target(c, node->a, &made);
 	if (c->err)
 		return;
 	if (plain && node->a->type.kind == TYPE_STRING)
-		null_text(node->b); /* self->name = 0 gives its memory back */
+		rs_lang_check_text(c, node->b);
+	if (plain && node->a->type.kind == TYPE_STRING)
+		null_text(node->b); /* self->name = 0 frees its memory */
 	if (!plain)
 		check_compound(c, node);
 	else if (!assignable(node->a, node->b))
@@ -627,6 +638,17 @@ static bool is_hex(enum op op, bool a, bool b)
 	}
 }
 
+/* p->comm == "init", p->comm == q->comm: arrays of characters are compared as strings. */
+static void compare_texts(struct checker *c, struct node *a, struct node *b)
+{
+	bool arrays = a->type.kind == TYPE_ARRAY && b->type.kind == TYPE_ARRAY;
+
+	if (arrays || b->type.kind == TYPE_STRING)
+		rs_lang_check_text(c, a);
+	if (a->type.kind == TYPE_STRING)
+		rs_lang_check_text(c, b);
+}
+
 static void check_binary(struct checker *c, struct node *node)
 {
 	bool compares = is_comparison(node->op);
@@ -648,6 +670,8 @@ static void check_binary(struct checker *c, struct node *node)
 	node->type = TYPE_OF_INT;
 	if (compares)
 		rs_lang_check_named_text(c, node);
+	if (compares)
+		compare_texts(c, a, b);
 	if (c->err)
 		return;
 	if (node->op == OP_EQ || node->op == OP_NE) {
@@ -807,6 +831,9 @@ void rs_lang_check_node(struct checker *c, struct node *node)
 			     "`%s: of the kernel's variables only those of xdt are available",
 			     node->text);
 		node->refers = REFERS_BUILTIN;
+		break;
+	case N_GUEST:
+		rs_lang_check_guest(c, node);
 		break;
 	case N_CALL:
 		rs_lang_check_call(c, node);

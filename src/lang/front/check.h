@@ -16,6 +16,7 @@ struct checker {
 	bool speculates, commits;
 	uint32_t xlates; /* nested translators */
 	uint64_t steps;	 /* product of the steps of the enclosing walks */
+	const struct node *addressed; /* a of the last &a */
 };
 
 #define FAIL(c, at, ...)                                                                           \
@@ -30,7 +31,7 @@ bool rs_lang_check_action(struct checker *c, struct node *call);
 void rs_lang_check_aggregate(struct checker *c, struct node *node);
 uint8_t rs_lang_check_keys(struct checker *c, struct node *args, struct type *keys);
 void rs_lang_check_same_keys(struct checker *c, const struct node *node, const struct type *have,
-			     uint8_t n_have, const struct type *want, uint8_t n_want);
+			     uint8_t n_have, const struct type *expected, uint8_t n_expected);
 
 /* Objects in memory (check_object.c). */
 struct node *rs_lang_node_clone(struct checker *c, const struct node *from);
@@ -38,13 +39,15 @@ void rs_lang_check_object_member(struct checker *c, struct node *node);
 void rs_lang_check_element(struct checker *c, struct node *node);
 void rs_lang_check_deref(struct checker *c, struct node *node);
 void rs_lang_check_address(struct checker *c, struct node *node);
+void rs_lang_check_text(struct checker *c, struct node *node);
+void rs_lang_check_guest(struct checker *c, struct node *node);
 void rs_lang_check_offsetof(struct checker *c, struct node *node);
 void rs_lang_check_xlate(struct checker *c, struct node *node);
-/* Makes a this-> variable for the compiler; makes a name refer to such a variable. */
+/* Create a this-> variable for the compiler, and make a name refer to such a variable. */
 const char *rs_lang_check_hidden(struct checker *c, struct type type);
 void rs_lang_check_put(struct node *node, const char *name, const char *variable);
 
-/* Makes a variable and gives it its place (variable.c). Returns NULL without memory. */
+/* Creates a variable and places it (variable.c). Returns NULL if out of memory. */
 struct variable *rs_lang_variable_make(struct checker *c, const char *name, enum scope scope,
 				       struct type type, bool is_array);
 

@@ -21,12 +21,12 @@ static const struct {
 	const char *names; /* each surrounded by blanks */
 	const char *why;
 } absent[] = {
-	{ " jstack ", "the events of a trace carry no stacks" },
+	{ " jstack ", "events have no stacks" },
 	{ " copyout copyoutstr memref "
 	  "mutex_owned mutex_owner mutex_type_adaptive mutex_type_spin rw_iswriter "
 	  "rw_read_held rw_write_held progenyof getmajor getminor ddi_pathname "
 	  "msgdsize msgsize d_path ",
-	  "a trace holds no memory" },
+	  "a trace has no memory contents" },
 	{ " raise stop system freopen ftruncate chill panic breakpoint ",
 	  "it would change the observed system" },
 };
@@ -69,7 +69,7 @@ static uint32_t count_args(const struct node *call)
 	return n;
 }
 
-/* Reports that a call has not as many arguments as it takes: 1, or 1 to 3. */
+/* Reports a wrong number of arguments. The message says how many are expected: 1, or 1 to 3. */
 static void wrong_count(struct checker *c, const struct node *call, const char *tag, uint8_t n_min,
 			uint8_t n_max)
 {
@@ -146,12 +146,12 @@ static void check_stringof(struct checker *c, struct node *call)
 }
 
 /* A parameter of type address accepts a pointer, an array and a string. */
-static bool accepts(const struct type *want, const struct type *have)
+static bool accepts(const struct type *parameter, const struct type *have)
 {
-	if (want->kind == TYPE_POINTER)
+	if (parameter->kind == TYPE_POINTER)
 		return have->kind == TYPE_POINTER || have->kind == TYPE_ARRAY ||
 		       have->kind == TYPE_STRING;
-	return have->kind == want->kind;
+	return have->kind == parameter->kind;
 }
 
 void rs_lang_check_call(struct checker *c, struct node *call)
@@ -189,6 +189,8 @@ void rs_lang_check_call(struct checker *c, struct node *call)
 	n = 0;
 	for (struct node *arg = call->args; arg && !c->err; arg = arg->next, n++) {
 		rs_lang_check_node(c, arg);
+		if (prototype.args[n].kind == TYPE_STRING)
+			rs_lang_check_text(c, arg);
 		if (!c->err && !accepts(&prototype.args[n], &arg->type))
 			FAIL(c, arg->at, "D_PROTO_ARG", "argument %u has the wrong type: %s", n + 1,
 			     rs_lang_functions[i].prototype);
@@ -255,7 +257,7 @@ static struct node *lquantize(struct checker *c, struct node *arg, struct aggreg
 	return arg ? arg->next : NULL;
 }
 
-/* Computes where the bins begin: powers of the factor, with steps between each two of them. */
+/* Computes the starts of the bins: powers of the factor, with steps between each two of them. */
 static void llquantize_bounds(struct checker *c, struct place at, struct aggregation *agg)
 {
 	int64_t factor = agg->params[0], high = agg->params[2], steps = agg->params[3];
@@ -373,19 +375,19 @@ static void aggregate_args(struct checker *c, struct node *call, struct aggregat
 	by->next = NULL;
 }
 
-/* Returns the aggregation of that name. It is new, or the same as before. */
+/* Returns the aggregation with this name, which is created if it does not exist. */
 static struct aggregation *aggregation_make(struct checker *c, const struct node *node,
-					    const struct aggregation *want)
+					    const struct aggregation *spec)
 {
-	struct aggregation *agg = aggregation_find(c->script, want->name);
+	struct aggregation *agg = aggregation_find(c->script, spec->name);
 
 	if (agg) {
-		if (agg->function != want->function ||
-		    memcmp(agg->params, want->params, sizeof(agg->params)))
+		if (agg->function != spec->function ||
+		    memcmp(agg->params, spec->params, sizeof(agg->params)))
 			FAIL(c, node->at, "D_AGG_REDEF",
 			     "@%s has another function, or other parameters, elsewhere",
-			     want->name);
-		rs_lang_check_same_keys(c, node, want->keys, want->n_keys, agg->keys, agg->n_keys);
+			     spec->name);
+		rs_lang_check_same_keys(c, node, spec->keys, spec->n_keys, agg->keys, agg->n_keys);
 		return agg;
 	}
 	agg = rs_arena_alloc(&c->script->arena, sizeof(*agg));
@@ -393,7 +395,7 @@ static struct aggregation *aggregation_make(struct checker *c, const struct node
 		c->err = rs_error_no_memory();
 		return NULL;
 	}
-	*agg = *want;
+	*agg = *spec;
 	agg->normal = 1;
 	agg->index = c->script->n_aggregations++;
 	agg->next = NULL;
@@ -432,7 +434,7 @@ static void not_aggregating(struct checker *c, struct place at)
 
 void rs_lang_check_aggregate(struct checker *c, struct node *node)
 {
-	struct aggregation want = { .name = node->a->text };
+	struct aggregation spec = { .name = node->a->text };
 	struct action action = { .kind = ACT_AGGREGATE };
 	struct node *call = node->b;
 	uint32_t n, n_named = 0;
@@ -452,16 +454,16 @@ void rs_lang_check_aggregate(struct checker *c, struct node *node)
 		FAIL(c, node->at, "D_AGG_SPEC", "a clause may not aggregate after speculate()");
 	if (c->commits)
 		FAIL(c, node->at, "D_AGG_COMM", "a clause may not aggregate after commit()");
-	want.function = (enum agg_function)row;
-	want.n_keys = rs_lang_check_keys(c, node->a->args, want.keys);
+	spec.function = (enum agg_function)row;
+	spec.n_keys = rs_lang_check_keys(c, node->a->args, spec.keys);
 	for (struct node *key = node->a->args; key && !c->err; key = key->next)
-		rs_lang_check_named_key(c, key, &want.keys[n_named++]);
-	aggregate_args(c, call, &want, &action);
+		rs_lang_check_named_key(c, key, &spec.keys[n_named++]);
+	aggregate_args(c, call, &spec, &action);
 	if (c->err)
 		return;
-	action.aggregations[0] = aggregation_make(c, node->a, &want);
+	action.aggregations[0] = aggregation_make(c, node->a, &spec);
 	action.n_aggregations = 1;
-	action.has_key = want.n_keys > 0;
+	action.has_key = spec.n_keys > 0;
 	action_new(c, node, &action);
 }
 
@@ -483,7 +485,7 @@ static struct aggregation *aggregation_arg(struct checker *c, const struct node 
 	return agg;
 }
 
-/* Checks the arguments that run time evaluates, and stores their types in the action. */
+/* Checks the arguments that are evaluated at run time, and stores their types in the action. */
 static void evaluated(struct checker *c, struct node *call, struct node *first,
 		      struct action *action)
 {
@@ -530,6 +532,26 @@ static void conversion_check(struct checker *c, const struct conversion *convers
 						       : "");
 }
 
+/* Converts arrays of characters that the format prints as strings. */
+static void texts(struct checker *c, struct action *action, struct node *arg)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < action->format->n && arg && !c->err; i++) {
+		const struct conversion *conversion = &action->format->conversions[i];
+		int skip = conversion->width_given + conversion->precision_given;
+
+		for (; conversion->letter && arg && skip; skip--, n++)
+			arg = arg->next;
+		if (!conversion->letter || !arg)
+			continue;
+		if (strchr(CONVERSIONS_OF_TEXT, conversion->letter))
+			rs_lang_check_text(c, arg);
+		action->types[n++] = arg->type;
+		arg = arg->next;
+	}
+}
+
 static void check_printf(struct checker *c, struct node *call, struct action *action)
 {
 	struct node *arg;
@@ -539,6 +561,7 @@ static void check_printf(struct checker *c, struct node *call, struct action *ac
 		return;
 	evaluated(c, call, call->args->next, action);
 	arg = call->args;
+	texts(c, action, arg);
 	for (uint32_t i = 0; i < action->format->n && !c->err; i++) {
 		const struct conversion *conversion = &action->format->conversions[i];
 
@@ -659,6 +682,10 @@ static void check_trace(struct checker *c, struct node *call, struct action *act
 		FAIL(c, call->args->at, "D_TRACE_VOID",
 		     "%s() cannot print an aggregation: use printa()", call->text);
 	evaluated(c, call, call->args, action);
+	if (!c->err && rs_lang_type_is_object(&call->args->type) &&
+	    rs_lang_type_bytes(c->script, &call->args->type) > LANG_OBJECTS_MAX)
+		FAIL(c, call->args->at, "D_DECL_ARRBIG", "the output of %s() exceeds %u bytes",
+		     call->text, LANG_OBJECTS_MAX);
 }
 
 static void check_setopt(struct checker *c, struct node *call, struct action *action)
@@ -711,6 +738,8 @@ static void check_stack(struct checker *c, struct node *call, struct action *act
 			     "%s() takes a constant number of %s", call->text,
 			     n ? "bytes" : "frames");
 	}
+	action->user = user;
+	action->bytes = call->args && !c->err ? (uint32_t)call->args->value : 0;
 	call->args = NULL;
 	action->n_args = 0;
 }
@@ -727,7 +756,7 @@ static const struct action_row actions[] = {
 	  "([format,] @a, ...)",
 	  "Prints the rows of aggregations, side by side if their keys are equal" },
 	{ "trunc", ACT_TRUNC, 1, 2, true, "D_TRUNC_PROTO", check_one_aggregation, "(@a [, n])",
-	  "Keeps the n greatest rows, or for -n the least" },
+	  "Keeps the n greatest rows, or with -n the n least" },
 	{ "clear", ACT_CLEAR, 1, 1, true, "D_CLEAR_PROTO", check_one_aggregation, "(@a)",
 	  "Sets all values of an aggregation to 0" },
 	{ "normalize", ACT_NORMALIZE, 2, 2, true, "D_NORMALIZE_PROTO", check_one_aggregation,
@@ -737,17 +766,17 @@ static const struct action_row actions[] = {
 	{ "speculate", ACT_SPECULATE, 1, 1, false, "D_PROTO_LEN", check_number, "(n)",
 	  "Holds back the output of the rest of the clause" },
 	{ "commit", ACT_COMMIT, 1, 1, false, "D_PROTO_LEN", check_number, "(n)",
-	  "Prints what speculation n holds back" },
+	  "Prints the output that speculation n holds back" },
 	{ "discard", ACT_DISCARD, 1, 1, false, "D_PROTO_LEN", check_number, "(n)",
-	  "Drops what speculation n holds back" },
+	  "Discards the output that speculation n holds back" },
 	{ "setopt", ACT_SETOPT, 1, 2, true, "D_PROTO_LEN", check_setopt, "(option [, value])",
-	  "Sets an option from then on" },
+	  "Sets an option for the rest of the run" },
 	{ "tracemem", ACT_TRACEMEM, 2, 3, true, "D_TRACEMEM_ARGS", check_tracemem,
 	  "(address, bytes [, n])", "Prints the bytes at an address, at most n of them" },
 	{ "stack", ACT_STACK, 0, 1, true, "D_STACK_PROTO", check_stack, "([n])",
-	  "Prints a stack without frames: no source records stacks" },
+	  "Prints the stack of a stopped guest's thread in the kernel" },
 	{ "ustack", ACT_STACK, 0, 2, true, "D_USTACK_PROTO", check_stack, "([n])",
-	  "Prints a stack without frames: no source records stacks" },
+	  "Prints the stack of a stopped guest's thread in user mode" },
 };
 #define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
 
@@ -772,7 +801,7 @@ bool rs_lang_action_word(uint32_t index, struct rs_lang_word *word)
 	return rs_lang_word_set(word, action_name(index), row->args, row->help);
 }
 
-/* Checks the order: a clause speculates before it records, and commits before it records anew. */
+/* Checks the order: a clause speculates before it records, and commits before it records again. */
 static void check_order(struct checker *c, const struct node *call, const struct action_row *row)
 {
 	bool records = c->clause->records;

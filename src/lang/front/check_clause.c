@@ -6,7 +6,7 @@
 
 static void check_statements(struct checker *c, struct node *first);
 
-/* Checks each branch separately. After it, the clause may have done what either branch does. */
+/* Checks each branch separately. Afterwards, the clause may have executed either branch. */
 static void check_if(struct checker *c, struct node *node)
 {
 	struct checker before = *c, after;

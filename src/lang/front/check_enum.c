@@ -4,6 +4,7 @@
  * the event's own enumeration; the argument becomes the name where a string is expected.
  */
 #include "lang/front/check.h"
+#include "lang/front/guest_type.h"
 
 #include <string.h>
 #include <strings.h>
@@ -36,6 +37,16 @@ static int enum_value(const struct rs_script *script, const char *name, uint64_t
 	return any;
 }
 
+/* As above, in the enumerations of the guest's types. */
+static int guest_value(struct checker *c, const char *name, uint64_t *value)
+{
+	int64_t number = 0;
+	int found = rs_lang_guest_enumerator(c->script, name, &number);
+
+	*value = (uint64_t)number;
+	return found > 1 ? -1 : found;
+}
+
 bool rs_lang_check_enumerator(struct checker *c, struct node *node)
 {
 	const struct enum_name *name = c->script->front->enum_names;
@@ -57,16 +68,18 @@ bool rs_lang_check_enumerator(struct checker *c, struct node *node)
 		return true;
 	}
 	found = enum_value(c->script, node->text, &value);
+	if (!found)
+		found = guest_value(c, node->text, &value);
 	if (found < 0)
 		FAIL(c, node->at, "D_IDENT_AMBIG",
-		     "'%s' has different values in the matched probes: compare it directly with "
-		     "the argument",
+		     "'%s' has different values in the matched probes, or in the guest's types: "
+		     "compare it directly with the argument, or write the number",
 		     node->text);
 	if (found <= 0)
 		return found != 0;
 	node->kind = N_INT;
 	node->value = value;
-	node->type = value > INT32_MAX ? TYPE_OF_UINT64 : TYPE_OF_INT;
+	node->type = value + INT32_MAX + UINT64_C(1) > UINT32_MAX ? TYPE_OF_UINT64 : TYPE_OF_INT;
 	return true;
 }
 
@@ -104,7 +117,7 @@ void rs_lang_check_enum_operand(struct checker *c, const struct node *arg, struc
 		enum_operand(c, arg, name);
 }
 
-/* ---- a name where a text is wanted -------------------------------------------------------- */
+/* ---- a name in place of a string ---------------------------------------------------------- */
 
 /* Returns the argument that a node refers to; NULL if it is not an argument or is arg0, which is
  * 64 bits. */

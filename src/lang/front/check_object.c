@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Checks objects in memory: members, elements, pointers, offsetof, translators. An address is a
- * number (vm/memory.h) of any value; the machine checks it at each access.
+ * number (vm/memory.h) of any value; the machine checks it at each access. Variables of the guest
+ * are objects at an address that the machine finds.
  */
 #include "lang/front/check.h"
+#include "lang/front/guest_type.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/count.h"
 
-/* ---- the tree again ----------------------------------------------------------------------- */
+/* ---- copies of trees ---------------------------------------------------------------------- */
 
 /* Copies an expression that stands in several places, because each copy is checked separately.
- * Returns NULL without memory, or if the program is too large. */
+ * Returns NULL if out of memory, or if the program is too large. */
 struct node *rs_lang_node_clone(struct checker *c, const struct node *from)
 {
 	struct node *node;
@@ -53,11 +55,19 @@ static const struct type *target_of(const struct type *type)
 
 static bool is_complete(struct checker *c, struct place at, const struct type *type)
 {
+	struct record *record = type->record;
 	char text[TYPE_TEXT_MAX];
 
-	if (type->kind == TYPE_RECORD && !type->record->complete)
-		FAIL(c, at, "D_OP_INCOMPLETE", "%s is incomplete: declare its members",
-		     rs_lang_type_text(*type, text));
+	if (type->kind != TYPE_RECORD)
+		return !c->err;
+	if (!c->err)
+		c->err = rs_lang_guest_complete(c->script, record);
+	if (!c->err)
+		c->err = rs_lang_guest_load(c->script, record);
+	if (!record->complete)
+		FAIL(c, at, "D_OP_INCOMPLETE", "%s is incomplete: %s",
+		     rs_lang_type_text(*type, text),
+		     record->why ? record->why : "declare its members");
 	return !c->err;
 }
 
@@ -69,9 +79,50 @@ static void no_member(struct checker *c, const struct node *node, const struct r
 
 	for (const struct member *m = record->members; m; m = m->next)
 		rs_lang_nearest_try(&nearest, m->name, NULL);
-	FAIL(c, node->at, "D_TYPE_MEMBER", "%s %s has no member '%s'%s",
-	     record->is_union ? "union" : "struct", record->tag, node->text,
+	FAIL(c, node->at, "D_TYPE_MEMBER", "%s %s%s%s has no member '%s'%s",
+	     record->is_union ? "union" : "struct", record->of ? record->of->name : "",
+	     record->of ? "`" : "", *record->tag ? record->tag : "{}", node->text,
 	     rs_lang_nearest_text(&nearest));
+}
+
+/* Converts an array of characters to a string where a string is expected. */
+void rs_lang_check_text(struct checker *c, struct node *node)
+{
+	const struct type *type = &node->type;
+	struct node *array;
+
+	if (c->err || type->kind != TYPE_ARRAY || type->to->kind != TYPE_INT ||
+	    type->to->bytes != 1)
+		return;
+	array = rs_arena_alloc(&c->script->arena, sizeof(*array));
+	if (!array) {
+		c->err = rs_error_no_memory();
+		return;
+	}
+	*array = *node;
+	array->next = NULL;
+	*node = (struct node){ .kind = N_CALL,
+			       .at = node->at,
+			       .next = node->next,
+			       .text = "stringof",
+			       .args = array,
+			       .type = TYPE_OF_STRING };
+}
+
+/* kernel`x, FILE`x */
+void rs_lang_check_guest(struct checker *c, struct node *node)
+{
+	const char *why = NULL;
+
+	if (!c->err)
+		c->err = rs_lang_guest_variable(c->script, node, &why);
+	if (why)
+		FAIL(c, node->at, "D_SYM_BADREF", "there is no variable %s: %s", node->text, why);
+	if (!c->err && node->type.kind == TYPE_VOID && c->addressed != node)
+		FAIL(c, node->at, "D_OP_VFPTR",
+		     "%s has no type that D can read: cast its address, as in *(uint64_t *)&%s",
+		     node->text, node->text);
+	node->refers = REFERS_MEMORY;
 }
 
 /* a.x, a->x */
@@ -106,6 +157,11 @@ void rs_lang_check_object_member(struct checker *c, struct node *node)
 		no_member(c, node, of->record);
 		return;
 	}
+	if (node->member->type.kind == TYPE_VOID && c->addressed != node)
+		FAIL(c, node->at, "D_OP_VFPTR",
+		     "'%s' is of a type that D does not have, such as a floating-point number; &%s "
+		     "is its address",
+		     node->text, node->text);
 	node->refers = REFERS_MEMORY;
 	node->type = node->member->type;
 }
@@ -135,7 +191,7 @@ void rs_lang_check_element(struct checker *c, struct node *node)
 		FAIL(c, node->at, "D_DEREF_VOID", "cannot dereference a void pointer");
 	if (c->err || !is_complete(c, node->at, to))
 		return;
-	if (node->a->type.kind == TYPE_ARRAY && rs_lang_fold(node->args) &&
+	if (node->a->type.kind == TYPE_ARRAY && node->a->type.n && rs_lang_fold(node->args) &&
 	    node->args->kind == N_INT && node->args->value >= node->a->type.n)
 		FAIL(c, node->args->at, "D_ARR_BADREF",
 		     "the index is out of range: the array has %s, from 0",
@@ -168,7 +224,9 @@ void rs_lang_check_deref(struct checker *c, struct node *node)
 static bool is_in_variable(const struct node *node)
 {
 	while (node->refers == REFERS_MEMORY) {
-		if (node->kind == N_DEREF || (node->kind == N_MEMBER && node->op == OP_ARROW))
+		if (node->kind == N_DEREF || node->kind == N_GUEST)
+			return false;
+		if (node->kind == N_MEMBER && node->op == OP_ARROW)
 			return false;
 		if (node->kind == N_INDEX && node->a->type.kind == TYPE_POINTER)
 			return false;
@@ -181,6 +239,7 @@ void rs_lang_check_address(struct checker *c, struct node *node)
 {
 	struct type *to = rs_arena_alloc(&c->script->arena, sizeof(*to));
 
+	c->addressed = node->a;
 	rs_lang_check_node(c, node->a);
 	if (!to && !c->err)
 		c->err = rs_error_no_memory();
@@ -193,31 +252,61 @@ void rs_lang_check_address(struct checker *c, struct node *node)
 		FAIL(c, node->at, "D_ADDROF_VAR",
 		     "a variable of D has no address; alloca() gives memory that has one");
 	else if (node->a->refers != REFERS_MEMORY)
-		FAIL(c, node->at, "D_ADDROF_LVAL", "only what lies in memory has an address");
+		FAIL(c, node->at, "D_ADDROF_LVAL", "only objects in memory have an address");
 	*to = node->a->type;
 	node->type = (struct type){ .kind = TYPE_POINTER, .bytes = 8, .to = to };
 }
 
-void rs_lang_check_offsetof(struct checker *c, struct node *node)
+/* Adds the offset of a struct's member. Sets *type to the member's type. */
+static void member_offset(struct checker *c, const struct node *node, struct type *type,
+			  uint64_t *offset)
 {
 	const struct member *member;
 	char text[TYPE_TEXT_MAX];
 
-	if (node->type.kind != TYPE_RECORD || !node->type.record->complete) {
+	if (type->kind == TYPE_RECORD && type->record->why)
+		is_complete(c, node->at, type);
+	if (type->kind != TYPE_RECORD || !type->record->complete) {
 		FAIL(c, node->at, "D_OFFSETOF_TYPE", "%s has no members",
-		     rs_lang_type_text(node->type, text));
+		     rs_lang_type_text(*type, text));
 		return;
 	}
-	member = rs_lang_member_find(node->type.record, node->text);
+	if (!is_complete(c, node->at, type))
+		return;
+	member = rs_lang_member_find(type->record, node->text);
 	if (!member) {
-		no_member(c, node, node->type.record);
+		no_member(c, node, type->record);
 		return;
 	}
 	if (member->bits)
 		FAIL(c, node->at, "D_OFFSETOF_BITFIELD", "a bit-field has no offset in bytes");
+	*offset += member->offset;
+	*type = member->type;
+}
+
+/* offsetof (struct x, a.b[2].c): the path is a list of members and indices. */
+void rs_lang_check_offsetof(struct checker *c, struct node *node)
+{
+	struct type type = node->type;
+	uint64_t offset = 0;
+
+	member_offset(c, node, &type, &offset);
+	for (struct node *step = node->args; step && !c->err; step = step->next) {
+		if (step->kind == N_MEMBER) {
+			member_offset(c, step, &type, &offset);
+			continue;
+		}
+		if (type.kind != TYPE_ARRAY || (type.n && step->value >= type.n)) {
+			FAIL(c, step->at, "D_ARR_BADREF", "there is no such element");
+			break;
+		}
+		type = *type.to;
+		offset += step->value * rs_lang_type_bytes(c->script, &type);
+	}
 	node->kind = N_INT;
-	node->value = member->offset;
+	node->value = offset;
 	node->type = TYPE_OF_UINT64;
+	node->args = NULL;
 }
 
 /* ---- translators -------------------------------------------------------------------------- */
@@ -238,7 +327,7 @@ static struct node *node_make(struct checker *c, enum node_kind kind, struct pla
 	return node;
 }
 
-/* Makes a this-> variable with a name that no program can write. */
+/* Creates a this-> variable with a name that no program can write. */
 const char *rs_lang_check_hidden(struct checker *c, struct type type)
 {
 	char name[32];
@@ -344,7 +433,7 @@ static void check_translation(struct checker *c, const struct translation *t,
 
 	if (!c->err && value->type.kind != t->member->type.kind)
 		FAIL(c, value->at, "D_XLATE_INCOMPAT",
-		     "'%s' has type %s, its translation has type %s", t->member->name,
+		     "'%s' has type %s, but its translation has type %s", t->member->name,
 		     rs_lang_type_text(t->member->type, to), rs_lang_type_text(value->type, from));
 }
 
@@ -409,7 +498,7 @@ static void check_xlate_member(struct checker *c, struct node *node)
 void rs_lang_check_xlate(struct checker *c, struct node *node)
 {
 	const struct translator *translator = translator_find(c, node);
-	struct type type = { .kind = TYPE_RECORD }, wanted = node->type;
+	struct type type = { .kind = TYPE_RECORD }, result_type = node->type;
 	const char *name, *made;
 	struct node *all;
 
@@ -443,5 +532,6 @@ void rs_lang_check_xlate(struct checker *c, struct node *node)
 	}
 	become_comma(node, all, hidden_node(c, made, node->at));
 	rs_lang_check_node(c, node->b);
-	node->type = wanted; /* the value of a struct is its address, and so is a pointer to it */
+	/* The value of a struct, and of a pointer to it, is its address. */
+	node->type = result_type;
 }

@@ -62,12 +62,14 @@ static struct node *walk_statement(struct parser *p)
 		return node;
 	rs_lang_op_expect(p, OP_LPAREN, "after walk");
 	node->a = rs_lang_parse_assignment(p);
-	rs_lang_op_expect(p, OP_COMMA, "after what a walk begins with");
+	rs_lang_op_expect(p, OP_COMMA, "after the first value of a walk");
 	node->b = rs_lang_parse_assignment(p);
-	rs_lang_op_expect(p, OP_COMMA, "after what is next in a walk");
+	rs_lang_op_expect(p, OP_COMMA, "after the next value of a walk");
 	node->at = rs_lang_token_peek(p)->at;
-	node->value = (uint64_t)rs_lang_parse_constant(p, "D_WALK_MAX", "how far a walk goes");
-	rs_lang_op_expect(p, OP_RPAREN, "after how far a walk goes");
+	node->value = (uint64_t)rs_lang_parse_constant(p, "D_WALK_MAX",
+						       "the number of a walk's "
+						       "steps");
+	rs_lang_op_expect(p, OP_RPAREN, "after the number of a walk's steps");
 	node->c = block(p);
 	p->depth--;
 	return node;
@@ -216,7 +218,7 @@ static bool raw_is(struct parser *p, char c)
 static void clause(struct parser *p)
 {
 	struct clause *clause = rs_lang_parse_memory(p, sizeof(*clause));
-	bool declared = p->copyinstr; /* an inline variable may call it as well */
+	bool declared = p->copyinstr; /* an inline variable may also call it */
 	struct clause **place;
 	struct pattern **end;
 
@@ -328,8 +330,11 @@ static void declare_variable(struct parser *p, enum scope scope, struct type bas
 		return;
 	if (type.kind == TYPE_VOID)
 		FAIL(p, token.at, "D_DECL_VOIDOBJ", "a variable cannot be void");
-	else if (!rs_lang_type_bytes(p->script, &type))
+	else if (!rs_lang_parse_bytes(p, &type))
 		FAIL(p, token.at, "D_DECL_INCOMPLETE", "'%s' has an incomplete type", token.text);
+	else if (rs_lang_type_bytes(p->script, &type) > LANG_OBJECT_MAX)
+		FAIL(p, token.at, "D_DECL_ARRBIG", "'%s' exceeds %u bytes", token.text,
+		     LANG_OBJECT_MAX);
 	variable = p->err ? NULL : variable_new(p, &token, scope, type);
 	if (variable && p->keys)
 		key_types(p, variable);
@@ -444,10 +449,10 @@ static void translator_declaration(struct parser *p)
 	to = rs_lang_parse_type(p);
 	if (!p->err && (to.kind != TYPE_RECORD || !to.record->complete))
 		FAIL(p, at, "D_XLATE_SOU", "a translator must produce a struct or a union");
-	rs_lang_op_expect(p, OP_LT, "after the type that is made");
+	rs_lang_op_expect(p, OP_LT, "after the output type");
 	translator->from = rs_lang_parse_declarator(p, rs_lang_parse_type_specifier(p), &token);
 	translator->input = token.text;
-	rs_lang_op_expect(p, OP_GT, "after the name of what is translated");
+	rs_lang_op_expect(p, OP_GT, "after the name of the input");
 	rs_lang_op_expect(p, OP_LBRACE, "before the members");
 	translator->to = to.record;
 	for (const struct translator *t = p->script->front->translators; t && !p->err;
@@ -495,7 +500,7 @@ static void declaration_or_clause(struct parser *p)
 		translator_declaration(p);
 	else if (!strcmp(word, "provider"))
 		FAIL(p, token.at, "D_DECL_BADCLASS",
-		     "programs cannot declare providers; ringside list shows those that exist");
+		     "programs cannot declare providers; 'ringside list' shows the existing ones");
 	else if (!strcmp(word, "extern") || !strcmp(word, "static") || !strcmp(word, "auto") ||
 		 !strcmp(word, "register"))
 		FAIL(p, token.at, "D_DECL_BADCLASS", "D has no '%s'", word);

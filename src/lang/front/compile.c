@@ -107,7 +107,7 @@ static void key(struct compiler *c, const struct node *args, uint32_t flags, str
 
 	for (const struct node *arg = args; arg; arg = arg->next, n++) {
 		expression(c, arg);
-		if (flags & LANG_KEY_AGGREGATION) /* the output shows it as wide as its type */
+		if (flags & LANG_KEY_AGGREGATION) /* the output shows it in the width of its type */
 			cut(c, arg->type, arg->at);
 		texts |= (uint32_t)(arg->type.kind == TYPE_STRING) << n;
 	}
@@ -146,7 +146,7 @@ static void scale(struct compiler *c, const struct type *to, struct place at)
 	}
 }
 
-/* Emits the address of a struct or an array; with `makes`, the machine creates a missing one. */
+/* Emits the address of a struct or an array; with `makes`, the machine creates a missing object. */
 static void variable_address(struct compiler *c, const struct node *node, bool makes)
 {
 	const struct variable *variable = node->variable;
@@ -160,6 +160,14 @@ static void variable_address(struct compiler *c, const struct node *node, bool m
 	emit(c, I_DADDR, makes, (uint32_t)rs_lang_type_bytes(c->script, &variable->type), node->at);
 }
 
+/* Emits the value of a pointer or an array, which is its address. */
+static void pointer(struct compiler *c, const struct node *node)
+{
+	expression(c, node);
+	if (node->type.kind == TYPE_POINTER && node->type.guest)
+		emit(c, I_GUEST, 0, 0, node->at);
+}
+
 /* Emits the address of an object. */
 static void address(struct compiler *c, const struct node *node, bool makes)
 {
@@ -167,13 +175,15 @@ static void address(struct compiler *c, const struct node *node, bool makes)
 		variable_address(c, node, makes);
 	} else if (node->refers != REFERS_MEMORY) {
 		expression(c, node); /* a pointer's value, or the result of a function */
+	} else if (node->kind == N_GUEST) {
+		emit(c, I_VARIABLE, 0, node->index, node->at);
 	} else if (node->kind == N_DEREF) {
-		expression(c, node->a); /* the value of an array is its address */
+		pointer(c, node->a);
 	} else if (node->kind == N_MEMBER) {
 		bool through = node->op == OP_ARROW && node->a->type.kind == TYPE_POINTER;
 
 		if (through)
-			expression(c, node->a);
+			pointer(c, node->a);
 		else
 			address(c, node->a, makes);
 		if (node->member->offset) {
@@ -184,9 +194,9 @@ static void address(struct compiler *c, const struct node *node, bool makes)
 		if (node->a->type.kind == TYPE_ARRAY)
 			address(c, node->a, makes);
 		else
-			expression(c, node->a);
+			pointer(c, node->a);
 		expression(c, node->args);
-		if (node->a->type.kind == TYPE_ARRAY)
+		if (node->a->type.kind == TYPE_ARRAY && node->a->type.n)
 			emit(c, I_BOUND, 0, node->a->type.n, node->args->at);
 		scale(c, &node->type, node->at);
 		emit(c, I_ADD, 0, 0, node->at);
@@ -449,7 +459,7 @@ static void conditional(struct compiler *c, const struct node *node)
 /* stringof(p), stringof(a.name): the bytes up to a NUL or the end of the array. */
 static void stringof_memory(struct compiler *c, const struct node *node)
 {
-	expression(c, node);
+	pointer(c, node);
 	emit(c, I_MLOADS, 0, node->type.kind == TYPE_ARRAY ? node->type.n : 0, node->at);
 }
 

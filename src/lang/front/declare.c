@@ -4,8 +4,10 @@
  * declarators. The layout of structs follows the C ABI of x86-64 (System V psABI 3.1.2), bit-fields
  * included. The size of each type is limited here.
  */
+#include "lang/front/guest_type.h"
 #include "lang/front/parse.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,10 +42,50 @@ bool rs_lang_parse_begins_type(const struct parser *p, const char *word)
 	       rs_lang_type_named(word, &type) || user_type(p->script, word);
 }
 
+/* Returns whether NAME`x is a type, or, if the guest has no such type, whether a cast to it
+ * follows. Otherwise it is a variable. */
+static bool qualifies_type(struct parser *p)
+{
+	struct lexer after = p->lexer;
+	const char *from = after.from, *name = rs_lang_lex_qualifier(&after, from), *end = name;
+	const char *module, *text, *why;
+	struct type type;
+	bool found = false;
+
+	while (end < after.end && (isalnum((unsigned char)*end) || *end == '_'))
+		end++;
+	module = rs_arena_text(&p->script->arena, from, (size_t)(name - from) - 1);
+	text = rs_arena_text(&p->script->arena, name, (size_t)(end - name));
+	if (!module || !text)
+		p->err = rs_error_no_memory();
+	else
+		p->err = rs_lang_guest_typedef(p->script, module, text, &type, &found, &why);
+	after.at = end;
+	return found || rs_lang_lex_at_stars(&after);
+}
+
+/* (NAME *) can only be a cast: to a type of the guest, if D has none of that name. */
 bool rs_lang_parse_at_type(struct parser *p)
 {
-	return rs_lang_token_peek(p)->kind == T_NAME &&
-	       rs_lang_parse_begins_type(p, rs_lang_token_peek(p)->text);
+	if (rs_lang_token_peek(p)->kind != T_NAME)
+		return false;
+	if (rs_lang_parse_at_qualifier(p))
+		return qualifies_type(p);
+	return rs_lang_parse_begins_type(p, rs_lang_token_peek(p)->text) ||
+	       (p->script->config.types && rs_lang_lex_at_stars(&p->lexer));
+}
+
+uint64_t rs_lang_parse_bytes(struct parser *p, const struct type *type)
+{
+	const struct type *inner = type;
+
+	while (inner->kind == TYPE_ARRAY)
+		inner = inner->to;
+	if (inner->kind == TYPE_RECORD && !p->err)
+		p->err = rs_lang_guest_complete(p->script, inner->record);
+	if (inner->kind == TYPE_RECORD && !p->err)
+		p->err = rs_lang_guest_load(p->script, inner->record);
+	return rs_lang_type_bytes(p->script, type);
 }
 
 struct token rs_lang_parse_declared_name(struct parser *p)
@@ -79,7 +121,7 @@ static void resolve(struct parser *p, struct node *node)
 		node->type = TYPE_OF_INT;
 	} else if (node->kind == N_SIZEOF && !node->a) {
 		node->kind = N_INT;
-		node->value = rs_lang_type_bytes(p->script, &node->type);
+		node->value = rs_lang_parse_bytes(p, &node->type);
 		node->type = TYPE_OF_UINT64;
 	}
 	resolve(p, node->a);
@@ -150,8 +192,8 @@ static void place_bits(struct member *member, uint64_t *bits)
 static void member_place(struct parser *p, struct record *record, struct member *member,
 			 struct place at, uint64_t *bits)
 {
+	uint64_t bytes = rs_lang_parse_bytes(p, &member->type), end;
 	uint32_t align = rs_lang_type_align(&member->type);
-	uint64_t bytes = rs_lang_type_bytes(p->script, &member->type), end;
 
 	if (!bytes) {
 		FAIL(p, at, member->type.kind == TYPE_VOID ? "D_DECL_VOIDOBJ" : "D_DECL_INCOMPLETE",
@@ -243,10 +285,16 @@ static void members(struct parser *p, struct record *record)
 	record->complete = true;
 }
 
+static bool same_module(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
 /* struct tag, struct { ... }, struct tag { ... }, after the word struct. */
 static struct type record_type(struct parser *p, bool is_union)
 {
 	struct type type = { .kind = TYPE_RECORD };
+	const char *module = rs_lang_parse_qualifier(p);
 	struct record *record = NULL;
 	struct token tag = { .at = rs_lang_token_peek(p)->at, .text = "" };
 
@@ -256,11 +304,13 @@ static struct type record_type(struct parser *p, bool is_union)
 		FAIL(p, tag.at, "D_SYNTAX", "expected a tag or { after struct or union");
 	if (*tag.text) {
 		record = p->script->front->records;
-		while (record && strcmp(record->tag, tag.text))
+		while (record && (strcmp(record->tag, tag.text) != 0 ||
+				  !same_module(record->module, module)))
 			record = record->next;
 	}
 	if (!record && (record = rs_lang_parse_memory(p, sizeof(*record)))) {
 		*record = (struct record){ .tag = tag.text,
+					   .module = module,
 					   .is_union = is_union,
 					   .align = 1,
 					   .next = p->script->front->records };
@@ -274,6 +324,8 @@ static struct type record_type(struct parser *p, bool is_union)
 	type.record = record;
 	if (!rs_lang_op_is(p, OP_LBRACE))
 		return type;
+	if (module)
+		FAIL(p, tag.at, "D_DECL_TYPERED", "a struct of %s cannot be declared", module);
 	if (record->complete || record->busy)
 		FAIL(p, tag.at, "D_DECL_TYPERED", "'%s' is already declared", tag.text);
 	record->busy = true;
@@ -310,6 +362,31 @@ static struct type adjectives(struct parser *p)
 	return type;
 }
 
+/* PyObject, kernel`u64: a name of a type of the guest. */
+static struct type guest_type(struct parser *p, const char *module, const struct token *name)
+{
+	struct type type = TYPE_OF_INT;
+	const char *why = NULL;
+	bool found = true;
+
+	if (!p->err)
+		p->err = rs_lang_guest_typedef(p->script, module, name->text, &type, &found, &why);
+	if (!found)
+		FAIL(p, name->at, "D_DECL_IDENT", "'%s' is not a type%s%s", name->text,
+		     why && *why ? ": " : "", why ? why : "");
+	return type;
+}
+
+static struct type qualified(struct parser *p)
+{
+	const char *module = rs_lang_parse_qualifier(p);
+	struct token name = rs_lang_parse_declared_name(p);
+	struct type type = guest_type(p, module, &name);
+
+	qualifiers(p);
+	return type;
+}
+
 /* unsigned long, uint8_t, struct x, enum x, a typedef's name. */
 struct type rs_lang_parse_type_specifier(struct parser *p)
 {
@@ -325,6 +402,8 @@ struct type rs_lang_parse_type_specifier(struct parser *p)
 		     rs_lang_token_text(rs_lang_token_peek(p)));
 		return type;
 	}
+	if (rs_lang_parse_at_qualifier(p))
+		return qualified(p);
 	if (is_adjective(rs_lang_token_peek(p)->text)) {
 		type = adjectives(p);
 		qualifiers(p);
@@ -334,6 +413,7 @@ struct type rs_lang_parse_type_specifier(struct parser *p)
 	if (!strcmp(token.text, "struct") || !strcmp(token.text, "union")) {
 		type = record_type(p, token.text[0] == 'u');
 	} else if (!strcmp(token.text, "enum")) { /* all are int, whatever their tag */
+		rs_lang_parse_qualifier(p);
 		if (rs_lang_token_peek(p)->kind == T_NAME)
 			rs_lang_token_next(p);
 		if (rs_lang_op_is(p, OP_LBRACE))
@@ -341,7 +421,7 @@ struct type rs_lang_parse_type_specifier(struct parser *p)
 	} else if ((named = user_type(p->script, token.text))) {
 		type = named->type;
 	} else if (!rs_lang_type_named(token.text, &type)) {
-		FAIL(p, at, "D_DECL_IDENT", "'%s' is not a type", token.text);
+		type = guest_type(p, NULL, &token);
 	}
 	qualifiers(p);
 	return type;
@@ -368,7 +448,7 @@ static struct type pointers(struct parser *p, struct type type)
 static struct type array_of(struct parser *p, struct type type, int64_t n, struct place at)
 {
 	struct type *to = rs_lang_parse_memory(p, sizeof(*to));
-	uint64_t bytes = rs_lang_type_bytes(p->script, &type);
+	uint64_t bytes = rs_lang_parse_bytes(p, &type);
 
 	if (!to)
 		return type;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes tokens of text, one whenever the parser needs it, because the meaning of a character
+ * Splits text into tokens, one whenever the parser needs it, because the meaning of a character
  * depends on the context: probe descriptions are raw text, and a / may end a predicate.
  */
 #include "lang/front/lex.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A longer operator comes before one that it begins with. */
+/* A longer operator precedes its prefixes. */
 static const struct {
 	const char *text;
 	enum op op;
@@ -76,7 +76,7 @@ static bool starts(const struct lexer *lexer, const char *text)
 	return !*text;
 }
 
-/* ---- what lies between tokens ------------------------------------------------------------- */
+/* ---- blanks, comments, # lines ------------------------------------------------------------ */
 
 /* # 12 "file" of the preprocessor: the next line is that line of that file. */
 static struct rs_error *line_mark(struct lexer *lexer, const char *text)
@@ -378,6 +378,29 @@ static bool ends_predicate(const struct lexer *lexer)
 	return ahead.at == ahead.end || *ahead.at == '{' || *ahead.at == ';';
 }
 
+const char *rs_lang_lex_qualifier(const struct lexer *lexer, const char *from)
+{
+	const char *at = from;
+
+	while (at < lexer->end &&
+	       (isalnum((unsigned char)*at) || (*at && strchr("_.+-", *at))))
+		at++;
+	if (at == from || at == lexer->end || *at != '`' ||
+	    (!isalnum((unsigned char)at[-1]) && at[-1] != '_')) /* cpu-`xdt_curpcpu is another */
+		return NULL;
+	return at + 1;
+}
+
+bool rs_lang_lex_at_stars(const struct lexer *lexer)
+{
+	const char *at = lexer->at;
+	bool any = false;
+
+	for (; at < lexer->end && (*at == '*' || isspace((unsigned char)*at)); at++)
+		any |= *at == '*';
+	return any && at < lexer->end && *at == ')';
+}
+
 static struct rs_error *operator(struct lexer *lexer, struct token *token)
 {
 	for (size_t i = 0; i < N_OPERATORS; i++) {
@@ -403,6 +426,7 @@ struct rs_error *rs_lang_lex_next(struct lexer *lexer, struct token *token)
 	int c = peek(lexer, 0);
 
 	*token = (struct token){ .kind = T_END, .at = rs_lang_lex_place(lexer), .text = "" };
+	lexer->from = lexer->at;
 	if (err || c < 0)
 		return err;
 	if (isdigit(c))

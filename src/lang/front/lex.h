@@ -84,9 +84,15 @@ struct lexer {
 	uint32_t line;
 	bool predicate;	  /* a / before a { ends it */
 	const char *file; /* from the line marks of the preprocessor */
+	const char *from; /* start of the last token */
 };
 
 struct rs_error *rs_lang_lex_next(struct lexer *lexer, struct token *token);
+/* Returns the end of a NAME` that begins at `from`, or NULL if there is none. The name is that of a
+ * file, as python3.11. */
+const char *rs_lang_lex_qualifier(const struct lexer *lexer, const char *from);
+/* Returns whether stars and a closing bracket follow, as in a cast to a pointer. */
+bool rs_lang_lex_at_stars(const struct lexer *lexer);
 struct rs_error *rs_lang_lex_space(struct lexer *lexer); /* blanks, comments, # lines */
 struct place rs_lang_lex_place(const struct lexer *lexer);
 const char *rs_lang_op_text(enum op op);

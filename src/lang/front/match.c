@@ -7,15 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds DTrace's own three probes, then the events of all schemas, each probe once. */
-static struct rs_error *probes_of_schemas(struct rs_script *script)
+/* Adds the events of all schemas, each probe once. */
+static struct rs_error *events_of_schemas(struct rs_script *script)
 {
-	static const char *const own[] = { "BEGIN", "END", "ERROR" };
-
-	for (size_t i = 0; i < 3; i++) {
-		if (!rs_lang_probe_add(script, "dtrace", "", "", own[i]))
-			return rs_error_no_memory();
-	}
 	for (uint32_t i = 0; i < script->config.n_schemas; i++) {
 		const struct rs_schema *schema = script->config.schemas[i];
 
@@ -28,6 +22,18 @@ static struct rs_error *probes_of_schemas(struct rs_script *script)
 		}
 	}
 	return NULL;
+}
+
+/* Adds DTrace's own three probes, then the events of all schemas. */
+static struct rs_error *probes_of_schemas(struct rs_script *script)
+{
+	static const char *const own[] = { "BEGIN", "END", "ERROR" };
+
+	for (size_t i = 0; i < 3; i++) {
+		if (!rs_lang_probe_add(script, "dtrace", "", "", own[i]))
+			return rs_error_no_memory();
+	}
+	return events_of_schemas(script);
 }
 
 /* Replaces a description that is a number with the name of the probe that -l shows with that
@@ -58,10 +64,22 @@ static struct rs_error *probes_by_id(struct rs_script *script)
 	return err;
 }
 
-/* Adds the events that the source creates because the program names them. */
+/* Returns the number of events in all schemas. */
+static uint32_t events_count(const struct rs_script *script)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < script->config.n_schemas; i++)
+		n += rs_schema_count(script->config.schemas[i]);
+	return n;
+}
+
+/* Adds the events that the source creates because the program names them. For a description with a
+ * glob these are several, of which it returns one. */
 static struct rs_error *probes_make(struct rs_script *script, const struct clause *clause)
 {
 	for (const struct pattern *p = clause->patterns; p; p = p->next) {
+		const uint32_t before = events_count(script);
 		const struct rs_event *event = NULL;
 		struct rs_error *err = NULL, *refused;
 
@@ -75,6 +93,8 @@ static struct rs_error *probes_make(struct rs_script *script, const struct claus
 		rs_error_free(refused);
 		if (!err && event)
 			err = rs_lang_probe_of_event(script, event, NULL);
+		if (!err && events_count(script) > before + 1)
+			err = events_of_schemas(script);
 		if (err)
 			return err;
 	}

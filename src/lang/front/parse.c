@@ -70,6 +70,28 @@ const struct token *rs_lang_token_peek(struct parser *p)
 	return &p->token;
 }
 
+bool rs_lang_parse_at_qualifier(struct parser *p)
+{
+	return p->script->config.types && rs_lang_token_peek(p)->kind == T_NAME &&
+	       rs_lang_lex_qualifier(&p->lexer, p->lexer.from);
+}
+
+const char *rs_lang_parse_qualifier(struct parser *p)
+{
+	const char *from, *end, *text;
+
+	if (!rs_lang_parse_at_qualifier(p))
+		return NULL;
+	from = p->lexer.from;
+	end = rs_lang_lex_qualifier(&p->lexer, from);
+	text = rs_arena_text(&p->script->arena, from, (size_t)(end - from) - 1);
+	if (!text)
+		p->err = rs_error_no_memory();
+	p->lexer.at = end;
+	p->ahead = false;
+	return text;
+}
+
 struct token rs_lang_token_next(struct parser *p)
 {
 	struct token token = *rs_lang_token_peek(p);
@@ -259,6 +281,33 @@ static struct node *sizeof_node(struct parser *p, struct place at)
 	return node;
 }
 
+/* .member and [2], after the first member. */
+static void offsetof_path(struct parser *p, struct node *node)
+{
+	struct node **end = &node->args;
+	uint32_t n = 0;
+
+	while (!p->err && (rs_lang_op_is(p, OP_DOT) || rs_lang_op_is(p, OP_LBRACKET))) {
+		bool member = rs_lang_op_is(p, OP_DOT);
+		struct place at = rs_lang_token_next(p).at;
+		struct node *step = rs_lang_parse_node(p, member ? N_MEMBER : N_INT, at);
+
+		if (++n > LANG_DEPTH_MAX)
+			FAIL(p, at, "D_SYNTAX", "the path exceeds %d members", LANG_DEPTH_MAX);
+		if (member && rs_lang_token_peek(p)->kind != T_NAME)
+			FAIL_NEXT(p, "D_SYNTAX", "expected a member's name");
+		if (member) {
+			step->text = rs_lang_token_next(p).text;
+		} else {
+			step->value = (uint64_t)rs_lang_parse_constant(p, "D_ARR_BADREF",
+								       "an index of offsetof");
+			rs_lang_op_expect(p, OP_RBRACKET, "after the index");
+		}
+		*end = step;
+		end = &step->next;
+	}
+}
+
 /* offsetof (struct x, member) */
 static struct node *offsetof_node(struct parser *p, struct place at)
 {
@@ -270,6 +319,7 @@ static struct node *offsetof_node(struct parser *p, struct place at)
 	if (rs_lang_token_peek(p)->kind != T_NAME)
 		FAIL_NEXT(p, "D_SYNTAX", "expected a member's name");
 	node->text = rs_lang_token_next(p).text;
+	offsetof_path(p, node);
 	rs_lang_op_expect(p, OP_RPAREN, "after the member");
 	return node;
 }
@@ -282,9 +332,9 @@ static struct node *xlate_node(struct parser *p, struct place at)
 	rs_lang_op_expect(p, OP_LT, "after xlate");
 	node->type = rs_lang_parse_type(p);
 	rs_lang_op_expect(p, OP_GT, "after the type");
-	rs_lang_op_expect(p, OP_LPAREN, "before what is translated");
+	rs_lang_op_expect(p, OP_LPAREN, "before the input");
 	node->a = rs_lang_parse_expression(p);
-	rs_lang_op_expect(p, OP_RPAREN, "after what is translated");
+	rs_lang_op_expect(p, OP_RPAREN, "after the input");
 	return node;
 }
 
@@ -321,11 +371,53 @@ static struct node *name(struct parser *p, const struct token *token)
 	return node;
 }
 
-static struct node *primary(struct parser *p)
+/* kernel`x, FILE`x: a variable of the guest, after the qualifier. */
+static struct node *guest_variable(struct parser *p, const char *module, struct place at)
 {
-	struct token token = rs_lang_token_next(p);
+	struct node *node = rs_lang_parse_node(p, N_GUEST, at);
+	size_t len = strlen(module);
+	struct token name;
+	char *text;
+
+	if (rs_lang_token_peek(p)->kind != T_NAME)
+		FAIL_NEXT(p, "D_SYNTAX", "expected a name after `");
+	name = rs_lang_token_next(p);
+	text = rs_lang_parse_memory(p, len + 1 + name.len + 1);
+	if (!text)
+		return node;
+	memcpy(text, module, len);
+	text[len] = '`';
+	memcpy(text + len + 1, name.text, name.len);
+	node->text = text;
+	node->len = len;
+	return node;
+}
+
+/* `x: a variable of the kernel, without a qualifier. */
+static struct node *kernel_variable(struct parser *p, struct place at)
+{
+	const struct token *name = rs_lang_token_peek(p);
 	struct node *node;
 
+	if (name->kind != T_NAME)
+		FAIL_NEXT(p, "D_SYNTAX", "expected a name after `");
+	else if (p->script->config.types && strncmp(name->text, XDT, strlen(XDT)) != 0)
+		return guest_variable(p, "kernel", at);
+	node = rs_lang_parse_node(p, N_KERNEL, at);
+	node->text = rs_lang_token_next(p).text;
+	return node;
+}
+
+static struct node *primary(struct parser *p)
+{
+	const struct place at = rs_lang_token_peek(p)->at;
+	const char *module = rs_lang_parse_qualifier(p);
+	struct token token;
+	struct node *node;
+
+	if (module)
+		return guest_variable(p, module, at);
+	token = rs_lang_token_next(p);
 	switch (token.kind) {
 	case T_INT:
 		node = rs_lang_parse_node(p, N_INT, token.at);
@@ -348,13 +440,8 @@ static struct node *primary(struct parser *p)
 			node->args = arguments(p, OP_RBRACKET);
 		return node;
 	case T_OP:
-		if (token.op == OP_TICK) {
-			node = rs_lang_parse_node(p, N_KERNEL, token.at);
-			if (rs_lang_token_peek(p)->kind != T_NAME)
-				FAIL_NEXT(p, "D_SYNTAX", "expected a name after `");
-			node->text = rs_lang_token_next(p).text;
-			return node;
-		}
+		if (token.op == OP_TICK)
+			return kernel_variable(p, token.at);
 		break;
 	case T_END:
 		break;
@@ -539,7 +626,7 @@ struct node *rs_lang_parse_conditional(struct parser *p)
 	node = rs_lang_parse_node(p, N_COND, rs_lang_token_next(p).at);
 	node->a = test;
 	node->b = rs_lang_parse_expression(p);
-	rs_lang_op_expect(p, OP_COLON, "between the two answers of '?'");
+	rs_lang_op_expect(p, OP_COLON, "between the two results of '?'");
 	node->c = rs_lang_parse_enter(p) ? rs_lang_parse_conditional(p) : test;
 	p->depth--;
 	return node;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The compiler's stages, one after the other. They match, check and compile clauses in the order of
- * the program, because a variable exists from its first assignment on.
+ * The compiler's stages, in order. They match, check and compile clauses in the order of the
+ * program, because a variable exists from its first assignment on.
  */
-#include "lang/front/tree.h"
+#include "lang/front/guest_type.h"
 
 #include <stdlib.h>
 
@@ -30,6 +30,8 @@ static struct rs_error *compile(struct rs_script *script)
 		err = unused_arguments(script);
 	if (!err)
 		err = rs_lang_match_probes(script);
+	if (!err)
+		err = rs_lang_guest_complete_all(script);
 	for (struct variable *v = script->variables; v && !err; v = v->next) {
 		if (!v->inlined && !rs_lang_variable_place(script, v))
 			err = rs_error_create(RS_USAGE, "%s: too many variables: the maximum is %d",
@@ -66,6 +68,7 @@ struct rs_error *rs_script_compile(const struct rs_script_config *config, struct
 	script->clauses_end = &script->clauses;
 	script->front = &front;
 	err = compile(script);
+	rs_map_deinit(&front.guests);
 	script->front = NULL;
 	if (err)
 		rs_script_destroy(script);

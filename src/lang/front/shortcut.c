@@ -45,7 +45,8 @@ static bool test_of(const struct node *node, struct shortcut_test *test)
 	return true;
 }
 
-/* Collects the tests at the start of a && b && ... Returns whether they are all of it. */
+/* Collects the tests at the start of a && b && ... Returns whether these are the whole
+ * predicate. */
 static bool tests_of(const struct node *node, struct shortcut *shortcut)
 {
 	if (node->kind == N_BINARY && node->op == OP_LAND)
@@ -66,8 +67,8 @@ static bool is_steady(const struct node *node)
 	       !rs_lang_builtins[node->index].varies;
 }
 
-/* Takes a body whose only statement is an aggregation with steady keys, of an argument or of
- * nothing. */
+/* Records a body whose only statement is an aggregation with steady keys and at most one
+ * argument. */
 static void aggregation_of(const struct node *node, struct shortcut *shortcut)
 {
 	const struct node *value;

@@ -3,6 +3,7 @@
 #ifndef RS_LANG_FRONT_TREE_H
 #define RS_LANG_FRONT_TREE_H
 
+#include "base/map.h"
 #include "lang/front/lex.h"
 
 enum node_kind {
@@ -13,6 +14,7 @@ enum node_kind {
 	N_INDEX,     /* x[1, 2]: a is x, args the keys */
 	N_MEMBER,    /* args.x, a.x, a->x: text; op is OP_DOT or OP_ARROW */
 	N_KERNEL,    /* `x: text */
+	N_GUEST,     /* kernel`x: text, all of it; len is the length before the ` */
 	N_CALL,	     /* f(1, 2): text, args */
 	N_UNARY,     /* -a: op, a */
 	N_POST,	     /* a++: op, a */
@@ -90,12 +92,15 @@ struct enum_name {
 
 /* The names that the program declares, and the state of the current clause. */
 struct front {
+	struct rs_map guests; /* of records: those of the guest, by their numbers */
+	struct rs_types *guest_types[LANG_GUEST_TYPES_MAX]; /* number of searched sets */
+	uint32_t n_guest_members, guest_depth;
 	struct type_name *type_names;
 	struct enum_name *enum_names;
 	struct record *records;
 	struct translator *translators;
 	uint32_t n_hidden; /* variables that the compiler added */
-	/* Of the clause that is being compiled. */
+	/* Of the clause in compilation. */
 	bool matched_other; /* BEGIN, END or a tick, which have no arguments */
 	bool matched_error;
 	uint32_t expansions, visits; /* of inlines, of nodes */
@@ -120,10 +125,10 @@ void rs_lang_shortcut_make(struct clause *clause);
 /* Returns the variable of that name, or NULL. */
 struct variable *rs_lang_variable_find(const struct rs_script *script, enum scope scope,
 				       const char *name);
-/* Gives a variable its place. Returns false if there are too many. */
+/* Places a variable. Returns false if there are too many. */
 bool rs_lang_variable_place(struct rs_script *script, struct variable *variable);
 
-/* Folds an expression in place. Returns false if its value is not known. */
+/* Folds an expression in place. Returns false if its value is not constant. */
 bool rs_lang_fold(struct node *node);
 
 #endif

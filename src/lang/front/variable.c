@@ -20,7 +20,9 @@ bool rs_lang_variable_place(struct rs_script *script, struct variable *variable)
 	uint32_t *slots = &script->n_slots[dynamic ? SCOPE_SELF : variable->scope];
 	uint32_t *bytes = &script->object_bytes[variable->scope == SCOPE_THIS];
 
-	if (*slots == LANG_SLOTS_MAX)
+	if (*slots == LANG_SLOTS_MAX || (rs_lang_type_is_object(&variable->type) &&
+					 rs_lang_type_bytes(script, &variable->type) >
+						 LANG_OBJECT_MAX))
 		return false;
 	if (!dynamic && rs_lang_type_is_object(&variable->type)) {
 		if (*bytes > LANG_OBJECTS_MAX - LANG_OBJECT_MAX)

@@ -65,7 +65,7 @@ static const struct {
 	const char *name, *help;
 	bool (*word)(uint32_t index, struct rs_lang_word *word);
 } lists[] = {
-	{ "variables", "D's own variables", variable_word },
+	{ "variables", "D's variables", variable_word },
 	{ "functions", "D's functions", function_word },
 	{ "actions", "D's actions", rs_lang_action_word },
 	{ "aggregations", "D's aggregating functions", aggregation_word },
@@ -75,7 +75,7 @@ static const struct {
 	{ "ticks", "The units of tick- and profile- probes", rs_lang_tick_word },
 	{ "conversions", "The conversions of printf() and printa()", conversion_word },
 	{ "options", "The options of a D program", rs_lang_option_word },
-	{ "faults", "What ERROR reports", rs_lang_fault_word },
+	{ "faults", "The faults that ERROR reports", rs_lang_fault_word },
 	{ "instructions", "The instructions of compiled programs", instruction_word },
 };
 #define N_LISTS (sizeof(lists) / sizeof(lists[0]))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* As lang/vm/word.h, of the compiler's tables. */
+/* As lang/vm/word.h, for the compiler's tables. */
 #ifndef RS_LANG_FRONT_WORDS_H
 #define RS_LANG_FRONT_WORDS_H
 

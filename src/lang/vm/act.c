@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a clause does: its actions, and its output. The output of a clause is held back until the
- * clause has ended; then it is printed, or added to the clause's speculation.
+ * The actions of a clause and its output. The output is buffered until the clause has ended; then
+ * it is printed, or added to the clause's speculation.
  */
 #include <stdio.h>
 
+#include "lang/vm/guest.h"
 #include "lang/vm/json.h"
 #include "lang/vm/memory.h"
 
@@ -92,11 +93,12 @@ static void set_option(struct firing *f, const struct action *action, const stru
 	rs_error_free(err);
 }
 
-/* Prints a stack without frames as DTrace does. */
-static void no_stack(struct firing *f)
+static void stack(struct firing *f, const struct action *action)
 {
-	rs_lang_report_no_stack(f);
-	rs_lang_text_add(&f->rt->text, LANG_NO_STACK, 1);
+	struct value text;
+
+	if (rs_lang_guest_stack(f, action->user, action->bytes, &text))
+		rs_lang_text_add(&f->rt->text, text.s, text.len);
 }
 
 /* trace(): prints the bytes of a struct or an array. */
@@ -150,7 +152,7 @@ static bool do_json(struct firing *f, const struct action *action, const struct 
 		rs_lang_json_wrap(f, "tracemem", from);
 		return true;
 	case ACT_STACK:
-		no_stack(f);
+		stack(f, action);
 		rs_lang_json_wrap(f, "stack", from);
 		return true;
 	case ACT_PRINTA:
@@ -190,7 +192,7 @@ void rs_lang_do_action(struct firing *f, const struct action *action, const stru
 		trace_memory(f, action, args);
 		break;
 	case ACT_STACK:
-		no_stack(f);
+		stack(f, action);
 		break;
 	case ACT_EXIT:
 		quit(f, args[0].i);
@@ -251,7 +253,7 @@ static void opening(const struct firing *f, struct text *text)
 	rs_lang_text_print(text, "%3s %6u %32s ", cpu, probe->id, name);
 }
 
-static void speculate(struct firing *f, const struct text *said)
+static void speculate(struct firing *f, const struct text *printed)
 {
 	struct speculation *speculation = speculation_of(f, f->speculation);
 
@@ -259,12 +261,12 @@ static void speculate(struct firing *f, const struct text *said)
 		return;
 	speculation->text.most = f->script->options[OPT_SPECSIZE];
 	if (f->script->options[OPT_JSON]) {
-		rs_lang_json_clause(f, said, &speculation->text);
+		rs_lang_json_clause(f, printed, &speculation->text);
 		return;
 	}
 	if (!f->script->options[OPT_QUIET])
 		opening(f, &speculation->text);
-	rs_lang_text_add(&speculation->text, said->at, said->len);
+	rs_lang_text_add(&speculation->text, printed->at, printed->len);
 	if (!f->script->options[OPT_QUIET])
 		rs_lang_text_add(&speculation->text, "\n", 1);
 }
@@ -272,19 +274,19 @@ static void speculate(struct firing *f, const struct text *said)
 void rs_lang_output(struct firing *f)
 {
 	struct runtime *rt = f->rt;
-	struct text *said = &rt->text;
+	struct text *printed = &rt->text;
 
-	if (said->full)
+	if (printed->full)
 		rt->output_drops++;
 	if (f->speculation) {
-		speculate(f, said);
+		speculate(f, printed);
 		return;
 	}
 	if (f->script->options[OPT_JSON]) {
 		struct text line = { .most = 2 * LANG_OUTPUT_MAX };
 
-		if (said->len || !f->script->options[OPT_QUIET])
-			rs_lang_json_clause(f, said, &line);
+		if (printed->len || !f->script->options[OPT_QUIET])
+			rs_lang_json_clause(f, printed, &line);
 		rs_out_long(rt->io.out, line.at ? line.at : "", line.len);
 		rs_lang_text_deinit(&line);
 		return;
@@ -297,8 +299,8 @@ void rs_lang_output(struct firing *f)
 		rs_out_long(rt->io.out, line.at, line.len);
 		rs_lang_text_deinit(&line);
 	}
-	if (said->len)
-		rs_out_long(rt->io.out, said->at, said->len);
+	if (printed->len)
+		rs_out_long(rt->io.out, printed->at, printed->len);
 	if (!f->script->options[OPT_QUIET])
 		rs_out_long(rt->io.out, "\n", 1);
 }

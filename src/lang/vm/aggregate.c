@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The data of aggregations: a row for each tuple of keys, found by hash. What does not fit in
- * aggsize is dropped and counted. The words of a row, by function:
+ * The data of aggregations: a row for each tuple of keys, found by hash. Rows that do not fit in
+ * aggsize are dropped and counted. The words of a row, by function:
  *
  *	count, sum	the number
  *	avg		count, sum
@@ -46,10 +46,10 @@ struct row_key {
 static bool same_row(const void *item, const void *key)
 {
 	const struct agg_row *row = item;
-	const struct row_key *wanted = key;
+	const struct row_key *searched = key;
 
-	return row->agg == wanted->agg && row->key_bytes == wanted->key->len &&
-	       !memcmp(row->key, wanted->key->s, row->key_bytes);
+	return row->agg == searched->agg && row->key_bytes == searched->key->len &&
+	       !memcmp(row->key, searched->key->s, row->key_bytes);
 }
 
 static struct agg_row *row_new(struct agg_table *table, const struct aggregation *agg,
@@ -253,8 +253,8 @@ static struct agg_row *row_of(struct agg_table *table, const struct aggregation 
 			      const struct value *key)
 {
 	uint64_t hash = XXH3_64bits_withSeed(key->s, key->len, agg->index);
-	const struct row_key wanted = { agg, key };
-	struct agg_row *row = rs_map_find(&table->by_key, hash, same_row, &wanted);
+	const struct row_key searched = { agg, key };
+	struct agg_row *row = rs_map_find(&table->by_key, hash, same_row, &searched);
 
 	return row ? row : row_new(table, agg, key, hash);
 }
@@ -275,7 +275,7 @@ void rs_agg_add(struct agg_table *table, const struct aggregation *agg, const st
 	update(row, value, by);
 }
 
-/* ---- what was added up elsewhere ---------------------------------------------------------- */
+/* ---- sums of the source ------------------------------------------------------------------- */
 
 static void merge_percentile(int64_t *data, uint32_t bin, const struct rs_filter_sum *sum)
 {

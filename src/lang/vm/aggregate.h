@@ -18,7 +18,7 @@ struct agg_function_row {
 };
 extern const struct agg_function_row rs_agg_functions[N_AGG_FUNCTIONS];
 
-#define AGG_HIST_AT 3 /* the words of p(): whether there was any, min, max, histogram */
+#define AGG_HIST_AT 3 /* the words of p(): whether there is a value, min, max, histogram */
 
 /*
  * The words of topk(): the number of values, then pairs of a value and its count. There are several
@@ -41,7 +41,7 @@ struct agg_row {
 	uint64_t hash;
 	uint32_t key_bytes;
 	int64_t *data; /* agg->n_data of them */
-	char key[];    /* as KEY made it */
+	char key[];    /* as KEY packed it */
 };
 
 struct agg_table {
@@ -50,9 +50,9 @@ struct agg_table {
 	struct rs_map by_key;
 	uint64_t bytes, most;
 	uint64_t drops;
-	uint64_t generation;	    /* of the rows; changes when rows are removed */
+	uint64_t generation;	    /* changes when rows are removed */
 	struct agg_row *last_row;   /* the row that rs_agg_add() used; NULL: it dropped the value */
-	struct agg_row **last_rows; /* the same, by aggregation */
+	struct agg_row **last_rows; /* the same for each aggregation */
 };
 
 void rs_agg_add(struct agg_table *table, const struct aggregation *agg, const struct value *key,

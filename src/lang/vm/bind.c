@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Binds events: which clauses an event fires, and where in its payload each argument of the program
- * is. An event is bound when it first arrives, because a source may find new ones while it runs. An
- * event without the arguments that a clause was compiled for does not fire that clause, and a
- * message reports that.
+ * Binds events: determines the clauses that an event fires, and the position of each argument of
+ * the program in its payload. An event is bound when it first arrives, because a source may find
+ * new ones while it runs. An event without the arguments that a clause was compiled for does not
+ * fire that clause, and a message reports that.
  */
 #include "lang/vm/runtime.h"
 
@@ -14,7 +14,8 @@ static size_t place_of(const struct rs_event *event)
 	return ((uintptr_t)event >> 4 ^ (uintptr_t)event >> 12) & (BINDINGS - 1);
 }
 
-/* Returns whether the event has the arguments of the clause; else *what is one that it lacks. */
+/* Returns whether the event has the arguments of the clause. If not, sets *what to a missing
+ * one. */
 bool rs_lang_bind_suits(const struct rs_script *script, const struct clause *clause,
 			const struct rs_event *event, const char **what)
 {

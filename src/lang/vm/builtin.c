@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * D's own variables, a row each. The compiler reads name and type from the prototype, which is in
- * D; the manual shows the same text.
+ * D's variables, one row each. The compiler reads name and type from the prototype, which is in D;
+ * the manual shows the same text.
  */
-#include "lang/vm/runtime.h"
+#include "lang/vm/guest.h"
 
 #include <string.h>
 
@@ -36,8 +36,8 @@ static struct value get_execname(const struct firing *f)
 }
 
 /*
- * Whether the source knows a variable for an event. Without an event the answer is yes. A known
- * thread of no VM has no vCPU, and Xen itself has no domain.
+ * Return whether the source has the value of a variable for an event; true without an event. A
+ * known thread outside all VMs has no vCPU, and Xen has no domain.
  */
 static bool cpu_known(const struct firing *f)
 {
@@ -78,7 +78,9 @@ static bool dom_known(const struct firing *f)
 
 static bool stack_known(const struct firing *f)
 {
-	return !f->view;
+	uint32_t n;
+
+	return !f->view || rs_lang_guest_depth(f, false, &n);
 }
 
 static bool curthread(const struct firing *f, uint64_t *address)
@@ -102,11 +104,20 @@ static struct value get_curthread(const struct firing *f)
 	return (struct value){ .i = curthread(f, &address) ? address : 0 };
 }
 
-/* Sources record no stacks: the depth is 0. */
 static struct value get_stackdepth(const struct firing *f)
 {
-	(void)f;
-	return (struct value){ .i = 0 };
+	uint32_t n;
+
+	rs_lang_guest_depth(f, false, &n);
+	return (struct value){ .i = n };
+}
+
+static struct value get_ustackdepth(const struct firing *f)
+{
+	uint32_t n;
+
+	rs_lang_guest_depth(f, true, &n);
+	return (struct value){ .i = n };
 }
 
 static struct value get_vm(const struct firing *f)
@@ -168,11 +179,10 @@ const struct builtin rs_lang_builtins[] = {
 	  .known = pid_known, .thread = true },
 	{ "void *curthread", "in a replay, the task_struct of the guest's thread; 0 if unknown",
 	  get_curthread, true, true, .known = curthread_known, .thread = true },
-	{ "uint32_t stackdepth",
-	  "the number of frames of stack(): 0, because no source records stacks", get_stackdepth,
-	  true, .known = stack_known },
-	{ "uint32_t ustackdepth", "the number of frames of ustack(): 0", get_stackdepth, true,
-	  .known = stack_known },
+	{ "uint32_t stackdepth", "the number of frames of stack(), in a stopped guest; else 0",
+	  get_stackdepth, true, .known = stack_known, .thread = true },
+	{ "uint32_t ustackdepth", "the number of frames of ustack(); else 0", get_ustackdepth, true,
+	  .known = stack_known, .thread = true },
 	{ "string execname", "the name of the thread; \"\" if unknown", get_execname, true,
 	  .known = name_known, .thread = true },
 	{ "string vm", "the name of the virtual machine; \"\" if unknown", get_vm, true,
@@ -215,7 +225,7 @@ bool rs_lang_prototype_is(const char *text, const char *name)
 
 static const struct type nothing = { .kind = TYPE_VOID };
 
-/* Reads the type at the start of the text, of one word or two. Returns where it ends. */
+/* Reads the type at the start of the text, of one or two words. Returns its end. */
 static const char *type_at(const char *text, struct type *type)
 {
 	char words[32];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The code of a clause, and what its instructions refer to: the format that the compiler (front/)
- * writes, the machine runs, and the push-down (bpf/) reads.
+ * The code of a clause, and the tables that its instructions refer to: the format that the compiler
+ * (front/) writes, the machine runs, and the push-down (bpf/) reads.
  */
 #ifndef RS_LANG_VM_CODE_H
 #define RS_LANG_VM_CODE_H
@@ -27,7 +27,7 @@ enum opcode {
  * the owner. */
 #define LANG_KEY_GLOBAL	     (0u << 24)
 #define LANG_KEY_SELF	     (1u << 24) /* the thread is part of the key */
-#define LANG_KEY_AGGREGATION (2u << 24) /* the tuple alone */
+#define LANG_KEY_AGGREGATION (2u << 24) /* only the tuple */
 
 struct insn {
 	uint8_t op;
@@ -71,7 +71,7 @@ struct aggregation {
 	struct aggregation *next;
 };
 
-/* The letters of conversions, by the type that they take. */
+/* The letters of conversions, by their operand's type. */
 #define CONVERSIONS_OF_TEXT    "sSk"
 #define CONVERSIONS_OF_NUMBERS "dioxXucCpaAYT"
 
@@ -118,13 +118,14 @@ struct action {
 	struct aggregation *aggregations[LANG_ARGS_MAX];
 	uint8_t n_aggregations;
 	bool has_key;	/* ACT_AGGREGATE: a key lies below the value */
-	uint32_t bytes; /* ACT_TRACEMEM */
+	uint32_t bytes; /* ACT_TRACEMEM; of ACT_STACK the number of frames, 0: not given */
+	bool user;	/* ACT_STACK: of user mode */
 };
 
 /*
- * The parts of a clause that most events need no code for (fast.c): comparisons of arguments with
- * constants, joined by &&, at the start of the predicate; and a body that is one aggregation whose
- * keys depend only on the probe, the stream and the CPU.
+ * The parts of a clause that run without code for most events (fast.c): comparisons of arguments
+ * with constants, joined by &&, at the start of the predicate; and a body that is one aggregation
+ * whose keys depend only on the probe, the stream and the CPU.
  */
 #define SHORTCUT_TESTS 4
 struct shortcut {
@@ -135,7 +136,7 @@ struct shortcut {
 		uint64_t value;
 	} tests[SHORTCUT_TESTS];
 	uint8_t n_tests;
-	bool whole; /* the tests are all of the predicate */
+	bool whole; /* the tests are the whole predicate */
 	bool adds;
 	bool has_value;	  /* the aggregation adds an argument */
 	uint32_t value;	  /* by reference */
@@ -145,7 +146,7 @@ struct shortcut {
 struct node;
 
 struct pattern {
-	const char *text; /* the description as it was written, macros expanded */
+	const char *text; /* the description as written, with macros expanded */
 	struct place at;
 	struct pattern *next;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Dynamic variables: self->x and x[...]. Assigning a value other than 0 creates one; assigning 0
- * removes it. What does not fit in dynvarsize is dropped and counted.
+ * removes it. Variables that do not fit in dynvarsize are dropped and counted.
  */
 #include "lang/vm/runtime.h"
 
@@ -25,9 +25,9 @@ struct dynamic {
 static bool same_key(const void *item, const void *key)
 {
 	const struct dynamic *have = item;
-	const struct value *wanted = key;
+	const struct value *searched = key;
 
-	return have->key_bytes == wanted->len && !memcmp(have->bytes, wanted->s, wanted->len);
+	return have->key_bytes == searched->len && !memcmp(have->bytes, searched->s, searched->len);
 }
 
 static struct dynamic *find(const struct dynamics *d, const struct value *key, uint64_t hash)
@@ -95,7 +95,7 @@ void rs_lang_dynamic_store(struct dynamics *d, const struct value *key, const st
 
 /* ---- objects ------------------------------------------------------------------------------ */
 
-/* Returns an unused handle: the one freed last, or a new one. */
+/* Returns an unused handle: the last freed one, or a new one. */
 static bool handle_new(struct dynamics *d, struct dynamic *object)
 {
 	if (d->n_free) {

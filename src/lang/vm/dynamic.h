@@ -18,14 +18,14 @@ struct dynamics {
 	size_t n_handles, n_free, handles_room, free_room;
 };
 
-/* Returns the variable of this key; 0 or "" if there is none. */
+/* Returns the variable of this key, or 0 or "" if there is none. */
 struct value rs_lang_dynamic_load(const struct dynamics *dynamics, const struct value *key,
 				  bool text);
 /* Stores a value. 0 and "" free the variable. */
 void rs_lang_dynamic_store(struct dynamics *dynamics, const struct value *key,
 			   const struct value *value, bool text, size_t text_most);
-/* Finds the object of this key; `makes` creates it, zeroed. Returns false if it does not exist
- * or does not fit. */
+/* Finds the object of this key; with `makes`, creates a missing one, zeroed. Returns false if it
+ * does not exist or does not fit. */
 bool rs_lang_dynamic_object_find(struct dynamics *dynamics, const struct value *key, uint32_t bytes,
 				 bool makes, uint64_t *handle);
 char *rs_lang_dynamic_object(const struct dynamics *dynamics, uint64_t handle, uint64_t *room);

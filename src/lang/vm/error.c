@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Errors of a program, with their place in its text and a name that was perhaps meant; vectors
- * that grow in its arena. */
+/* Errors of a program, with their position in its text and a suggested name; vectors that grow in
+ * its arena. */
 #include "lang/vm/program.h"
 
 #include <stdarg.h>
@@ -9,11 +9,11 @@
 
 #include "base/utf8.h"
 
-#define EDITS_MAX     3	  /* up to which a name is near */
+#define EDITS_MAX     3	  /* edits up to which a name is near */
 #define COLUMNS_SHOWN 200 /* of a line with an error */
 
-/* Copies the line of a place, and blanks up to its column. Returns false if the place is not in
- * the program's text. */
+/* Copies the line of a position, and blanks up to its column. Returns false if the position is not
+ * in the program's text. */
 static bool source_line(const struct rs_script *script, struct place at, char *line, char *caret)
 {
 	const char *text = script->config.text, *end = text + script->config.len, *stop;

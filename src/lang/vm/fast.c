@@ -87,13 +87,13 @@ bool rs_lang_fast_adds(struct fast *fast, const struct rs_view *view, const stru
 
 void rs_lang_fast_keep(struct fast *fast, const struct rs_view *view, const struct agg_table *table)
 {
-	fast->stream = view->stream->machine ? NULL : view->stream; /* its thread changes */
+	fast->stream = view->stream->machine ? NULL : view->stream; /* the thread changes */
 	fast->cpu = view->cpu;
 	fast->generation = table->generation;
 	fast->row = table->last_row;
 }
 
-/* Returns the field that an argument is in the event, or NULL if it is not a plain number there. */
+/* Returns the event's field for an argument, or NULL if it is not a plain number. */
 static const struct rs_field *number_field(const struct binding *binding, uint32_t arg)
 {
 	const struct rs_field *field = binding->fields[arg];
@@ -101,8 +101,8 @@ static const struct rs_field *number_field(const struct binding *binding, uint32
 	return field && !rs_type_is_tail(field->type) && field->show != RS_SHOW_TSC ? field : NULL;
 }
 
-/* Binds the tests, up to the first that the event cannot evaluate. Returns whether they are all
- * of the predicate. */
+/* Binds the tests, up to the first that the event cannot evaluate. Returns whether these are the
+ * whole predicate. */
 static bool tests_bind(const struct shortcut *shortcut, const struct binding *binding,
 		       struct fast *fast)
 {

@@ -252,13 +252,13 @@ static void integer(struct text *text, const struct conversion *conversion, stru
 	size_t n = 0;
 	int len;
 
-	if (address) /* %a, %A: an address without its symbol, because no symbols are known */
+	if (address) /* %a, %A: an address without its symbol, because a format has no symbols */
 		letter = 'x';
 	if (letter == 'i')
 		letter = 'd';
 	if (letter == 'd' && !type.is_signed)
 		letter = 'u';
-	if (letter != 'd') /* as wide as its type */
+	if (letter != 'd') /* in the width of its type */
 		value = rs_lang_type_cut(INT_OF(type.bytes ? type.bytes : 8, false), value);
 	spec[n++] = '%';
 	if (conversion->minus)

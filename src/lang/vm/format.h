@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text that grows, and values as text: by a format, or in the form of trace() and tracemem(). */
+/* Growing text, and values as text: by a format, or in the form of trace() and tracemem(). */
 #ifndef RS_LANG_VM_FORMAT_H
 #define RS_LANG_VM_FORMAT_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * D's functions, a row each. A result that is part of an argument is not copied; a new string is
- * cut to strsize and lies in the scratch memory of the firing.
+ * D's functions, one row each. A result that is part of an argument is not copied; a new string is
+ * cut to strsize, and is in the scratch memory of the firing.
  */
+#include "lang/vm/guest.h"
 #include "lang/vm/machine.h"
 #include "lang/vm/memory.h"
 
@@ -22,7 +23,7 @@ static struct value part(const struct value *of, size_t from, size_t len)
 	return (struct value){ .s = of->s + from, .len = (uint32_t)len };
 }
 
-/* Allocates a string of len bytes, or as many as strsize allows. */
+/* Allocates a string of len bytes, limited by strsize. */
 static bool make(struct firing *f, size_t len, struct value *result, char **at)
 {
 	size_t most = f->script->options[OPT_STRSIZE] - 1;
@@ -449,8 +450,8 @@ FUNCTION(htonll)
 	return number(htobe64(args[0].i), result);
 }
 
-/* Returns pseudo-random numbers, the same in each run, so that the output depends on the trace
- * alone. */
+/* Returns pseudo-random numbers, the same in each run, so that the output depends only on the
+ * trace. */
 FUNCTION(rand)
 {
 	uint64_t x = f->rt->random;
@@ -476,19 +477,6 @@ FUNCTION(speculation)
 	return number(0, result);
 }
 
-/* Prints an address as DTrace does if it has no symbol. */
-FUNCTION(symbol)
-{
-	char text[24], *at;
-	int len = snprintf(text, sizeof(text), "0x%llx", (unsigned long long)args[0].i);
-
-	UNUSED;
-	if (!make(f, (size_t)len, result, &at))
-		return false;
-	memcpy(at, text, result->len);
-	return true;
-}
-
 FUNCTION(alloca)
 {
 	UNUSED;
@@ -508,15 +496,6 @@ FUNCTION(bcopy)
 	return to;
 }
 
-/* Returns a stack without frames: the sources record no stacks. */
-FUNCTION(stack)
-{
-	UNUSED;
-	rs_lang_report_no_stack(f);
-	*result = value_text(LANG_NO_STACK);
-	return true;
-}
-
 const struct function rs_lang_functions[] = {
 	{ "void *alloca(size_t bytes)", "zeroed memory that lasts for this firing", call_alloca },
 	{ "string basename(string path)", "the part after the last slash", call_basename },
@@ -532,28 +511,44 @@ const struct function rs_lang_functions[] = {
 	  rs_lang_machine_copyinstr },
 	{ "void copyinto(uint64_t address, size_t bytes, void *to)",
 	  "copies guest memory to an address", rs_lang_machine_copyinto },
+	{ "string copyinutf(uint64_t address, uint64_t units, int bytes)",
+	  "units of guest memory as UTF-8: 1 byte is Latin-1, 2 are UTF-16, 4 are UTF-32",
+	  rs_lang_machine_copyinutf },
 	{ "string dirname(string path)", "the part before the last slash", call_dirname },
-	{ "string func(uint64_t address)", "the address as text, because no symbols are known",
-	  call_symbol },
+	{ "string func(uint64_t address)",
+	  "the function of the guest at an address, or the address", rs_lang_guest_sym,
+	  .guest = true },
+	{ "void frame(string function, string file, int line)",
+	  "a frame of an interpreter, innermost first, in place of the event's",
+	  rs_lang_machine_frame },
+	{ "uint64_t framevar(string name [, string function])",
+	  "a variable of the event's frame, or of that function's nearest caller, by DWARF; the "
+	  "address of a variable above 8 bytes",
+	  rs_lang_machine_framevar, true },
+	{ "int hasframevar(string name [, string function])", "1 if framevar() has a value, else 0",
+	  rs_lang_machine_hasframevar },
 	{ "unsigned int htonl(unsigned int x)", "the number in network byte order", call_htonl },
 	{ "uint64_t htonll(uint64_t x)", "the number in network byte order", call_htonll },
 	{ "uint16_t htons(uint16_t x)", "the number in network byte order", call_htons },
 	{ "int index(string s, string part [, int from])",
 	  "the position of the first occurrence, from 0; -1 if there is none", call_index },
-	{ "string inet_ntoa(ipaddr_t *address)", "the IPv4 address at that place as text",
+	{ "string inet_ntoa(ipaddr_t *address)", "the IPv4 address at this address as text",
 	  call_inet_ntoa },
-	{ "string inet_ntoa6(void *address)", "the IPv6 address at that place as text",
+	{ "string inet_ntoa6(void *address)", "the IPv6 address at this address as text",
 	  call_inet_ntoa6 },
 	{ "string inet_ntop(int family, void *address)",
-	  "either, by family: 2 for IPv4, 10 or 26 for IPv6", call_inet_ntop },
+	  "an IP address as text, by family: 2 for IPv4, 10 or 26 for IPv6", call_inet_ntop },
 	{ "string json(string text, string path)",
 	  "the value at a path such as a.b[2] of a JSON object", call_json },
 	{ "string link_ntop(int type, void *address)",
-	  "the hardware address at that place, by type: 1 for Ethernet, 32 for InfiniBand",
+	  "the hardware address at this address, by type: 1 for Ethernet, 32 for InfiniBand",
 	  call_link_ntop },
 	{ "string lltostr(int64_t x [, int base])", "the number as text", call_lltostr },
-	{ "string mod(uint64_t address)", "the address as text, because no modules are known",
-	  call_symbol },
+	{ "string mod(uint64_t address)",
+	  "the guest's program at an address, or kernel; else the address", rs_lang_guest_mod,
+	  .guest = true },
+	{ "void noframe(string why)", "marks the event's frame as one that the walker failed on",
+	  rs_lang_machine_noframe },
 	{ "unsigned int ntohl(unsigned int x)", "the number in host byte order", call_htonl },
 	{ "uint64_t ntohll(uint64_t x)", "the number in host byte order", call_htonll },
 	{ "uint16_t ntohs(uint16_t x)", "the number in host byte order", call_htons },
@@ -566,7 +561,8 @@ const struct function rs_lang_functions[] = {
 	{ "int speculation(void)", "the number of a new speculation; 0 if none is free",
 	  call_speculation },
 	{ "string stack([int frames])",
-	  "as a key, a stack without frames, because no source records stacks", call_stack },
+	  "the stack of a stopped guest's thread in the kernel, for %k and keys",
+	  rs_lang_guest_kstack, .guest = true },
 	{ "string strchr(string s, char c)", "the part from the first c on; \"\" if there is none",
 	  call_strchr },
 	{ "string strjoin(string a, string b)", "the concatenation of both", call_strjoin },
@@ -578,20 +574,24 @@ const struct function rs_lang_functions[] = {
 	{ "string strtok(string s, string separators)", "the first word of s", call_strtok },
 	{ "string strtok_next(string separators)", "strtok(NULL, separators): the next word",
 	  call_strtok_next },
-	{ "int64_t strtoll(string s [, int base])", "the number that the text begins with",
+	{ "int64_t strtoll(string s [, int base])", "the number at the start of the text",
 	  call_strtoll },
 	{ "string substr(string s, int from [, int len])",
 	  "a part of s; a negative from counts from the end", call_substr },
-	{ "string sym(uint64_t address)", "the address as text, because no symbols are known",
-	  call_symbol },
+	{ "string sym(uint64_t address)", "the same as func()", rs_lang_guest_sym, .guest = true },
+	{ "uint64_t symbol(string name)", "the address of a variable of the event's program",
+	  rs_lang_machine_symbol, true },
 	{ "string tolower(string s)", "s in lower case", call_tolower },
 	{ "string toupper(string s)", "s in upper case", call_toupper },
-	{ "string uaddr(uint64_t address)", "the address as text", call_symbol },
-	{ "string ufunc(uint64_t address)", "the address as text", call_symbol },
-	{ "string umod(uint64_t address)", "the address as text", call_symbol },
-	{ "string ustack([int frames, int bytes])", "the same for a user stack", call_stack },
+	{ "string uaddr(uint64_t address)", "the same with the offset in the function",
+	  rs_lang_guest_place, .guest = true },
+	{ "string ufunc(uint64_t address)", "the same as func()", rs_lang_guest_sym,
+	  .guest = true },
+	{ "string umod(uint64_t address)", "the same as mod()", rs_lang_guest_mod, .guest = true },
+	{ "string ustack([int frames, int bytes])", "the same in user mode", rs_lang_guest_ustack,
+	  .guest = true },
 	{ "uint64_t uregs(int number)", "a register of the guest, as in uregs[R_RAX]",
 	  rs_lang_machine_uregs, true },
-	{ "string usym(uint64_t address)", "the address as text", call_symbol },
+	{ "string usym(uint64_t address)", "the same as func()", rs_lang_guest_sym, .guest = true },
 };
 const uint32_t rs_lang_n_functions = sizeof(rs_lang_functions) / sizeof(rs_lang_functions[0]);

@@ -8,7 +8,7 @@
  *
  * A number is always a JSON number, whatever its value; a key in hexadecimal is a string, "0x...",
  * as the arguments of events are. A distribution is {"bins":[{"from":8,"to":16,"count":2}]}: a bin
- * excludes `to`, and null means that it has no bound.
+ * excludes `to`, and null means no bound.
  */
 #include "lang/vm/json.h"
 #include "lang/vm/memory.h"
@@ -106,6 +106,8 @@ static void put_memory(struct firing *f, struct rs_json *json, const struct type
 		put_record(f, json, type, address);
 	else if (type->kind == TYPE_ARRAY)
 		put_array(f, json, type, address);
+	else if (type->kind == TYPE_VOID) /* of the guest: D has no such type */
+		rs_json_null(json);
 	else if (type->kind == TYPE_STRING ? rs_lang_memory_load_text(f, address, 0, &value)
 					   : rs_lang_memory_load(f, address, type->bytes, &value.i))
 		put_value(json, *type, &value);
@@ -144,13 +146,13 @@ void rs_lang_json_wrap(struct firing *f, const char *name, size_t from)
 	rs_lang_text_deinit(&plain);
 }
 
-void rs_lang_json_clause(const struct firing *f, const struct text *said, struct text *line)
+void rs_lang_json_clause(const struct firing *f, const struct text *printed, struct text *line)
 {
 	const struct rs_script_probe *probe = &f->probe->public;
 	struct rs_json json = begin(f->rt, line);
 	char name[4 * RS_WORD_MAX];
 
-	json.follows = false; /* a line of its own */
+	json.follows = false; /* on a separate line */
 	snprintf(name, sizeof(name), "%s:%s:%s:%s", probe->provider, probe->module, probe->function,
 		 probe->name);
 	rs_json_open(&json, '{');
@@ -158,7 +160,7 @@ void rs_lang_json_clause(const struct firing *f, const struct text *said, struct
 	rs_json_signed(rs_json_key(&json, "ts"), f->now_ns);
 	rs_json_known(rs_json_key(&json, "cpu"), f->view ? f->view->cpu : RS_UNKNOWN);
 	rs_json_open(rs_json_key(&json, "output"), '[');
-	rs_out_long(json.out, said->at ? said->at : "", said->len);
+	rs_out_long(json.out, printed->at ? printed->at : "", printed->len);
 	rs_json_close(&json, ']');
 	rs_json_close(&json, '}');
 	rs_json_line_end(&json);

@@ -22,8 +22,9 @@
 #define LANG_TICKS_POLL	 (1u << 20)  /* firings between two checks whether to stop */
 #define LANG_TICK_NS_MIN 1000
 #define LANG_WALKS_MAX	 8u	    /* walks of a clause */
-#define LANG_WALK_STEPS	 4096u	    /* steps of a walk, times those of the walks around it */
+#define LANG_WALK_STEPS	 65536u	    /* steps of a walk, times those of the walks around it */
 #define LANG_TOP_MAX	 100u	    /* values that topk() shows */
+#define LANG_GUEST_TYPES_MAX 9u	    /* sets of types of the guest */
 #define LANG_OBJECT_MAX	 16384u	    /* bytes of a struct or an array */
 #define LANG_OBJECTS_MAX (1u << 20) /* bytes of all structs and arrays of a scope */
 

@@ -102,3 +102,11 @@ bool rs_lang_machine_text(struct firing *f, uint64_t gva, uint64_t most, struct 
 	*value = (struct value){ .s = copy, .len = (uint32_t)len };
 	return true;
 }
+
+void rs_lang_machine_refuse(struct firing *f, const char *why)
+{
+	const struct rs_machine *machine = rs_lang_machine_of(f);
+
+	if (machine && machine->frame)
+		machine->frame->refuse(machine->ctx, why);
+}

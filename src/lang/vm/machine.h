@@ -11,7 +11,7 @@
 
 /* Looks up R_RAX and the like, the index of uregs[]. Returns false if there is no such register. */
 bool rs_lang_machine_register(const char *name, uint64_t *number);
-/* Returns the name of such a register in struct rs_machine; "" if there is none. */
+/* Returns the name of a register in struct rs_machine, or "" if there is none. */
 const char *rs_lang_machine_register_name(uint64_t number);
 
 /* Returns the stopped machine of the event, or NULL. */
@@ -26,6 +26,9 @@ char *rs_lang_machine_copy(struct firing *firing, uint64_t gva, uint64_t bytes);
 /* Reads a string up to its NUL, of at most that many bytes, into scratch memory. */
 bool rs_lang_machine_text(struct firing *firing, uint64_t gva, uint64_t most, struct value *value);
 
+/* Reports the reason of a fault to the event if it is a frame of a stack. */
+void rs_lang_machine_refuse(struct firing *firing, const char *why);
+
 /* Functions of D (function_machine.c); function.c has their prototypes. */
 #define MACHINE_FUNCTION(name)                                                                     \
 	bool rs_lang_machine_##name(struct firing *firing, const struct value *args, uint32_t n,   \
@@ -34,7 +37,13 @@ MACHINE_FUNCTION(copyin);
 MACHINE_FUNCTION(copyinphys);
 MACHINE_FUNCTION(copyinstr);
 MACHINE_FUNCTION(copyinto);
+MACHINE_FUNCTION(copyinutf);
+MACHINE_FUNCTION(frame);
+MACHINE_FUNCTION(framevar);
+MACHINE_FUNCTION(hasframevar);
+MACHINE_FUNCTION(noframe);
 MACHINE_FUNCTION(reg);
+MACHINE_FUNCTION(symbol);
 MACHINE_FUNCTION(uregs);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The addresses of a program: of its structs and arrays, and of memory from alloca(). An address is
- * a number with its region in the bits from 48 on, so that no address of an event is one of these
- * by chance. Programs calculate with addresses, so each access checks them. All other addresses are
- * the guest's, and readable if the source has stopped a machine.
+ * a number with its region in the bits from 48 on, so that it differs from all addresses in events.
+ * Programs calculate with addresses, so each access checks them. All other addresses are the
+ * guest's, and readable if the source has stopped a machine.
  *
  *	globals   structs and arrays of the program	last as long as the program runs
  *	this	  this-> structs and arrays		last for the firing, zeroed at its start
@@ -29,7 +29,7 @@ static inline bool memory_is_guest(uint64_t address)
 }
 #define MEMORY_HANDLE 16 /* the handle of an object in the dynamic region begins at this bit */
 
-_Static_assert(LANG_OBJECT_MAX < 1u << MEMORY_HANDLE, "an object's bytes are below its number");
+_Static_assert(LANG_OBJECT_MAX < 1u << MEMORY_HANDLE, "an object's bytes are below its handle");
 
 /* Returns a pointer to that many bytes; NULL, with the fault set, if they do not exist or may
  * not be written. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of a program: of the command line, of #pragma D option, of setopt(). */
+/* The options of a program, from the command line, #pragma D option and setopt(). */
 #include "lang/vm/program.h"
 #include "lang/vm/word.h"
 
@@ -32,8 +32,8 @@ static const struct option_row {
 			     "Live on KVM, send all events to the program instead of evaluating it "
 			     "in BPF",
 			     0, 1, 0 },
-	[OPT_NSPEC] = { "nspec", "The number of speculations at a time", 0, 4096, 1, 64 },
-	[OPT_QUIET] = { "quiet", "Print only what the program prints", 0, 1, 0 },
+	[OPT_NSPEC] = { "nspec", "The number of concurrent speculations", 0, 4096, 1, 64 },
+	[OPT_QUIET] = { "quiet", "Print only the program's output", 0, 1, 0 },
 	[OPT_SPECSIZE] = { "specsize", "Bytes of a speculation", 64, UINT64_C(1) << 32,
 			   UINT64_C(1) << 20, UINT64_C(16) << 20 },
 	[OPT_STRSIZE] = { "strsize", "Bytes of a string", 8, 4096, 256 },

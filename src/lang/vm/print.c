@@ -81,6 +81,9 @@ static void print_at(struct firing *f, const struct type *type, uint64_t address
 	case TYPE_ARRAY:
 		print_array(f, type, address, depth);
 		break;
+	case TYPE_VOID: /* of the guest: D has no such type */
+		rs_lang_text_add(&f->rt->text, "?", 1);
+		break;
 	case TYPE_STRING:
 		if (rs_lang_memory_load_text(f, address, 0, &value))
 			print_text(&f->rt->text, value.s, value.len);

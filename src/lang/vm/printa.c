@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Aggregations as text: in DTrace's form, which its users know and their scripts parse, or by a
- * format. Rows of several aggregations with equal keys stand side by side.
+ * Aggregations as text: in DTrace's form, which existing scripts parse, or by a format. Rows of
+ * several aggregations with equal keys are printed side by side.
  */
 #include "lang/vm/json.h"
 
@@ -70,7 +70,7 @@ static void bin_name(const struct aggregation *agg, uint32_t bin, char name[32])
 	}
 }
 
-/* Finds the bins from the first that is not empty to the last, and one on each side. */
+/* Finds the bins from the first to the last nonempty one, and one on each side. */
 static void bins_shown(const struct agg_row *row, uint32_t *first, uint32_t *last)
 {
 	uint32_t n = row->agg->n_data;

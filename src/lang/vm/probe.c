@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The probes that clauses match: the language's own, ticks, and the events of the sources; and the
- * arguments of events. */
+/* The probes that clauses match: those of the language, ticks, and the events of the sources; and
+ * the arguments of events. */
 #include "lang/vm/builtin.h"
 #include "lang/vm/program.h"
 #include "lang/vm/word.h"
@@ -209,7 +209,7 @@ bool rs_lang_probe_has_arg(const struct rs_script *script, const struct rs_event
 	return false;
 }
 
-/* ---- what a program matches --------------------------------------------------------------- */
+/* ---- matched events ----------------------------------------------------------------------- */
 
 bool rs_script_has_events(const struct rs_script *script)
 {
@@ -268,7 +268,7 @@ void rs_script_narrow(struct rs_script *script, struct rs_query *query)
 	bool all = false; /* ::: matches every event */
 	uint32_t n = 0;
 
-	if (script->ticks.n) /* the time of every event drives them */
+	if (script->ticks.n) /* they depend on the time of every event */
 		return;
 	for (const struct clause *clause = script->clauses; clause; clause = clause->next) {
 		for (const struct pattern *p = clause->patterns; p; p = p->next) {
@@ -285,9 +285,16 @@ void rs_script_narrow(struct rs_script *script, struct rs_query *query)
 	query->n_globs = n <= RS_QUERY_GLOBS_MAX && !all ? n : 0;
 }
 
-/* Returns whether an instruction is a variable of the thread, or makes the key of self->. */
-static bool uses_thread(const struct insn *insn)
+/* Returns whether an instruction reads the thread, its stack, a name or a variable of its program,
+ * or makes the key of self->. */
+static bool uses_thread(const struct rs_script *script, const struct insn *insn)
 {
+	if (insn->op == I_VARIABLE)
+		return true;
+	if (insn->op == I_CALL)
+		return rs_lang_functions[insn->k].guest;
+	if (insn->op == I_DO)
+		return script->actions.at[insn->k].kind == ACT_STACK;
 	if (insn->op == I_VARI || insn->op == I_VARS)
 		return rs_lang_builtins[insn->k].thread;
 	return insn->op == I_KEY && (insn->k & 3u << 24) == LANG_KEY_SELF;
@@ -297,7 +304,7 @@ bool rs_script_uses_thread(const struct rs_script *script)
 {
 	for (const struct clause *c = script->clauses; c; c = c->next) {
 		for (uint32_t i = 0; i < c->n_code; i++) {
-			if (uses_thread(&c->code[i]))
+			if (uses_thread(script, &c->code[i]))
 				return true;
 		}
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program: its clauses, the probes that they match, and what their code refers to. All of it
- * belongs to one struct rs_script and lies in its arena. */
+/* A program: its clauses, the probes that they match, and the tables of their code. All of it
+ * belongs to one struct rs_script and is in its arena. */
 #ifndef RS_LANG_VM_PROGRAM_H
 #define RS_LANG_VM_PROGRAM_H
 
 #include <ringside/record.h>
 #include "base/arena.h"
+#include "introspect/types.h"
 #include "lang/lang.h"
 #include "lang/vm/code.h"
 
@@ -26,6 +27,14 @@ struct variable {
 struct text_constant {
 	const char *text;
 	uint32_t len;
+};
+
+/* A variable of the guest that the program names. */
+struct guest_variable {
+	const char *text; /* kernel`jiffies */
+	uint32_t set;	  /* of struct rs_script_config.types */
+	struct rs_cvariable variable;
+	bool is_reported; /* that it is unknown */
 };
 
 /* Numeric options, by -x and #pragma D option. */
@@ -110,12 +119,13 @@ struct rs_script {
 	VECTOR(struct enum_ref) enums;
 	VECTOR(struct action) actions;
 	VECTOR(struct tick) ticks;
+	VECTOR(struct guest_variable) guest_variables;
 
 	/* The events that the clause matches; at run time, of the last clause. */
 	VECTOR(const struct rs_event *) matched;
 
 	const char *file;    /* the file that the compiler reads, for messages */
-	struct front *front; /* the compiler's names (front/tree.h); NULL when it is done */
+	struct front *front; /* the compiler's names (front/tree.h); NULL after the compilation */
 	struct runtime *runtime;
 	struct pushed *pushed; /* the part that the source executes, or NULL */
 };
@@ -133,7 +143,8 @@ bool rs_lang_vector_room(struct rs_script *script, void **at, uint32_t n, uint32
 struct rs_error *rs_lang_error(const struct rs_script *script, struct place at, const char *tag,
 			       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The known name that is nearest to a misspelt one. Set `written`, and the rest to 0. */
+/* The known name that is nearest to a misspelt one. The caller sets `written`, and the rest to
+ * 0. */
 struct nearest {
 	const char *written;
 	uint32_t distance; /* edits; 0: none is near */
@@ -147,7 +158,7 @@ const char *rs_lang_nearest_text(struct nearest *nearest);
 
 /* ---- options (option.c) --------------------------------------------------------------------- */
 
-/* Sets all options to their standard values, then those of the configuration. */
+/* Sets all options to their defaults, then those of the configuration. */
 struct rs_error *rs_lang_options_init(struct rs_script *script);
 struct rs_error *rs_lang_option_set(struct rs_script *script, struct place at, const char *text,
 				    bool outside);
@@ -158,20 +169,21 @@ bool rs_lang_option_at_run(const char *name);
 
 enum { PROBE_BEGIN, PROBE_END, PROBE_ERROR };
 
-/* Makes a probe; returns NULL without memory. */
+/* Creates a probe. Returns NULL if out of memory. */
 struct probe *rs_lang_probe_add(struct rs_script *script, const char *provider, const char *module,
 				const char *function, const char *name);
-/* Finds the probe of an event, or makes it; index may be NULL. */
+/* Finds or creates the probe of an event; index may be NULL. */
 struct rs_error *rs_lang_probe_of_event(struct rs_script *script, const struct rs_event *event,
 					uint32_t *index);
-/* Returns whether some layout of the event's probe has the argument: others have it as 0 or "". */
+/* Returns whether some layout of the event's probe has the argument; for other layouts it is 0 or
+ * "". */
 bool rs_lang_probe_has_arg(const struct rs_script *script, const struct rs_event *event,
 			   const struct arg_ref *ref);
-/* Returns the field that an argument is in an event, or NULL. */
+/* Returns the event's field for an argument, or NULL. */
 const struct rs_field *rs_lang_arg_field(const struct rs_event *event, const struct arg_ref *ref);
-/* Returns the row that an enumeration has for a name, in either case, or NULL. */
+/* Returns the row of a name in an enumeration, ignoring case, or NULL. */
 const struct rs_enum *rs_lang_enum_find(const struct rs_enum *values, const char *name);
-/* Returns whether a description names (provider, "", "", name), a probe of the language's own. */
+/* Returns whether a description names (provider, "", "", name), a probe of the language. */
 bool rs_lang_probe_is_own(const char *text, const char *provider, const char *name);
 /* Returns whether a name is of a tick (tick-10ms, tick-5 in Hz, profile-97), and its period. */
 bool rs_lang_tick_period(const char *name, int64_t *period_ns, bool *all_cpus);
@@ -181,8 +193,8 @@ bool rs_lang_pattern_is_event(const struct pattern *pattern);
 
 /* Returns whether a description of the clause matches an event. */
 bool rs_lang_bind_matches(const struct clause *clause, const struct rs_event *event);
-/* Returns whether the event has the arguments that the clause's code asks for; else *what is the
- * name of one that it lacks. */
+/* Returns whether the event has the arguments that the clause's code reads. If not, sets *what to
+ * the name of a missing one. */
 bool rs_lang_bind_suits(const struct rs_script *script, const struct clause *clause,
 			const struct rs_event *event, const char **what);
 

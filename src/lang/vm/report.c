@@ -19,7 +19,9 @@ void rs_lang_report(struct rs_script *script, const char *format, ...)
 void rs_lang_report_no_stack(struct firing *f)
 {
 	if (!f->rt->reported_stack)
-		rs_lang_report(f->script, "stack(): the source records no stacks");
+		rs_lang_report(f->script, f->view && f->view->stream->machine
+						  ? "stack(): the guest's thread is not known"
+						  : "stack(): the source records no stacks");
 	f->rt->reported_stack = true;
 }
 

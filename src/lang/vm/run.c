@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machine. It trusts the verifier for everything about the code, and trusts nothing in an
- * event: values from events are cut to the limits of a value.
+ * The machine. It relies on the verifier for all properties of the code. Events are untrusted:
+ * their values are cut to the limits of a value.
  */
+#include "lang/vm/guest.h"
 #include "lang/vm/memory.h"
 
 #include <stdio.h>
@@ -61,7 +62,7 @@ const char *rs_lang_value_name(const struct rs_field *field, uint64_t value,
 	return text;
 }
 
-/* Returns a stack as a string of its addresses, as many as fit into a value. */
+/* Returns a stack as a string of the addresses that fit into a value. */
 static struct value stack_text(struct firing *firing, const struct rs_field *field)
 {
 	size_t room = firing->script->options[OPT_STRSIZE], len = 0;
@@ -81,7 +82,8 @@ static struct value stack_text(struct firing *firing, const struct rs_field *fie
 	return (struct value){ .s = text, .len = (uint32_t)len };
 }
 
-/* Returns an argument as a string: a name or a text in place, a number or a stack converted. */
+/* Returns an argument as a string: a name or a text without a copy, a number or a stack
+ * converted. */
 static struct value arg_text(struct firing *firing, uint32_t ref)
 {
 	const struct rs_field *field = firing->binding ? firing->binding->fields[ref] : NULL;
@@ -114,8 +116,8 @@ static struct value arg_text(struct firing *firing, uint32_t ref)
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
-/* Returns the owner of self->: the vCPU if known, in whichever stream its events are; else the
- * thread. */
+/* Returns the owner of self->: the vCPU if known, even if its events are in several streams; else
+ * the thread. */
 static uint64_t thread_of(const struct firing *firing)
 {
 	const struct rs_stream *stream = firing->view ? firing->view->stream : NULL;
@@ -137,7 +139,7 @@ static uint64_t thread_of(const struct firing *firing)
 static bool make_key(struct firing *firing, const struct insn *insn, const struct value *parts,
 		     struct value *key)
 {
-	uint32_t n = insn->k >> 16 & 0xff, whose = insn->k & 3u << 24, number = insn->k & 0xffff;
+	uint32_t n = insn->k >> 16 & 0xff, owner = insn->k & 3u << 24, number = insn->k & 0xffff;
 	size_t bytes = 4 + 8;
 	uint64_t thread = 0;
 	char *at;
@@ -153,10 +155,10 @@ static bool make_key(struct firing *firing, const struct insn *insn, const struc
 		return false;
 	key->s = at;
 	key->len = (uint32_t)bytes;
-	if (whose == LANG_KEY_AGGREGATION) {
+	if (owner == LANG_KEY_AGGREGATION) {
 		key->len -= 12;
 	} else {
-		if (whose == LANG_KEY_SELF)
+		if (owner == LANG_KEY_SELF)
 			thread = thread_of(firing);
 		memcpy(at, &number, 4);
 		memcpy(at + 4, &thread, 8);
@@ -306,7 +308,7 @@ static bool copy_memory(struct firing *firing, uint64_t to, uint64_t from, uint6
 	return target;
 }
 
-/* Returns the address of a dynamic object. One that does not fit lies in scratch memory, which
+/* Returns the address of a dynamic object. An object that does not fit is in scratch memory, which
  * is discarded. */
 static uint64_t object_address(struct firing *firing, const struct insn *insn,
 			       const struct value *key)
@@ -341,7 +343,7 @@ static bool call(struct firing *firing, const struct insn *insn, struct value *a
 	}
 #define S(x) ((int64_t)(x))
 
-/* A function longer than 80 lines, because it is the machine's one switch over its opcodes. */
+/* A function longer than 80 lines, because it is the machine's switch over its opcodes. */
 static bool run(struct firing *firing, const struct clause *clause, uint32_t from, uint32_t to,
 		uint32_t *pc)
 {
@@ -461,6 +463,18 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 				firing->fault_value = at[-1].i;
 				return false;
 			}
+			break;
+		case I_GUEST: /* which may have any value there, and no memory of D */
+			if (!memory_is_guest(at[-1].i)) {
+				firing->fault = FAULT_BADADDR;
+				firing->fault_value = at[-1].i;
+				return false;
+			}
+			break;
+		case I_VARIABLE:
+			if (!rs_lang_guest_variable_at(firing, insn->k, &at->i))
+				return false;
+			at++;
 			break;
 		case I_TEXTAT:
 			at[-1].i = rs_lang_memory_of_text(firing, &at[-1]);

@@ -9,7 +9,7 @@
 
 /* ---- faults ------------------------------------------------------------------------------- */
 
-/* The numbers are DTrace's. Those that are not here (2, 6, 7) concern memory that no event has. */
+/* The numbers are DTrace's. The missing ones (2, 6, 7) concern memory that events do not have. */
 enum fault {
 	FAULT_NONE = 0,
 	FAULT_BADADDR = 1,
@@ -21,7 +21,7 @@ enum fault {
 
 /* ---- a firing ----------------------------------------------------------------------------- */
 
-/* The parts of a clause that need no machine, for one event (fast.c). */
+/* The parts of a clause that run without the machine, for one event (fast.c). */
 struct fast_test {
 	enum opcode op;
 	enum rs_type type;
@@ -32,7 +32,7 @@ struct fast_test {
 struct fast {
 	struct fast_test tests[SHORTCUT_TESTS];
 	uint8_t n_tests;
-	bool whole; /* the tests are all of the predicate */
+	bool whole; /* the tests are the whole predicate */
 	bool adds;  /* and the body is one aggregation, of this value if any */
 	const struct rs_field *value;
 	struct type value_type;
@@ -51,7 +51,7 @@ struct bound {
 	struct fast *fast; /* or NULL */
 };
 
-/* An event, with the fields that the references of the program stand for. */
+/* An event, with the fields for the references of the program. */
 struct binding {
 	const struct rs_event *event;
 	uint32_t probe;
@@ -91,7 +91,7 @@ struct speculation {
 	struct text text;
 };
 
-/* ---- the whole ---------------------------------------------------------------------------- */
+/* ---- the run ------------------------------------------------------------------------------ */
 
 #define BINDINGS 256 /* of the direct-mapped cache; a power of two */
 
@@ -136,9 +136,9 @@ struct runtime {
 	struct rs_error *err;
 };
 
-#define LANG_NO_STACK "\n" /* as stack() prints and gives it */
+#define LANG_NO_STACK "\n" /* as stack() prints and returns it */
 
-/* Returns memory that lasts for the firing; or NULL, with the fault set, if it is used up. */
+/* Returns memory that lasts for the firing, or NULL with the fault set if it is used up. */
 static inline char *scratch(struct firing *firing, size_t bytes)
 {
 	struct runtime *rt = firing->rt;
@@ -170,8 +170,8 @@ void rs_lang_print_value(struct firing *firing, const struct type *type, const s
 struct rs_error *rs_lang_fast_make(struct rs_script *script, const struct binding *binding,
 				   const struct clause *clause, struct fast **out);
 bool rs_lang_fast_rejects(const struct fast *fast, const struct rs_view *view);
-/* Adds to the kept row. Returns false if the row is of another stream or CPU: the machine must
- * find it. */
+/* Adds to the kept row. Returns false if the row is of another stream or CPU, so that the machine
+ * must find it. */
 bool rs_lang_fast_adds(struct fast *fast, const struct rs_view *view,
 		       const struct agg_table *table);
 void rs_lang_fast_keep(struct fast *fast, const struct rs_view *view,

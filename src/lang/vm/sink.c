@@ -5,6 +5,7 @@
  */
 #include "lang/vm/json.h"
 #include "base/count.h"
+#include "lang/vm/machine.h"
 #include "lang/vm/memory.h"
 #include "lang/vm/word.h"
 
@@ -44,6 +45,7 @@ static void fault(struct firing *f, const struct clause *clause, uint32_t pc)
 				.now_ns = f->now_ns };
 	char details[32] = "", where[32] = "predicate";
 
+	rs_lang_machine_refuse(f, faults[f->fault]);
 	if (clause->acts[pc])
 		snprintf(where, sizeof(where), "action #%u", clause->acts[pc]);
 	if (f->fault == FAULT_BADADDR)

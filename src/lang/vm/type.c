@@ -95,11 +95,18 @@ bool rs_lang_type_is_object(const struct type *type)
 	return type->kind == TYPE_RECORD || type->kind == TYPE_ARRAY;
 }
 
+/* Returns whether two structs are the same, because a struct of the guest may have several
+ * records. */
+static bool same_record(const struct record *a, const struct record *b)
+{
+	return a == b || (a && b && a->of && a->of == b->of && a->id == b->id);
+}
+
 bool rs_lang_type_same(const struct type *a, const struct type *b)
 {
 	for (; a && b && a->kind == b->kind; a = a->to, b = b->to) {
 		if (a->bytes != b->bytes || a->is_signed != b->is_signed || a->n != b->n ||
-		    a->record != b->record)
+		    !same_record(a->record, b->record))
 			return false;
 	}
 	return !a && !b;
@@ -110,7 +117,7 @@ uint64_t rs_lang_type_bytes(const struct rs_script *script, const struct type *t
 	uint64_t n = 1;
 
 	for (; type->kind == TYPE_ARRAY; type = type->to)
-		n *= type->n; /* no array is larger than LANG_OBJECT_MAX: see array_of() */
+		n *= type->n; /* array_of() and the guest's types bound it */
 	switch (type->kind) {
 	case TYPE_INT:
 	case TYPE_POINTER:

@@ -25,6 +25,7 @@ struct type {
 	uint8_t bytes; /* of an integer or a pointer */
 	bool is_signed;
 	bool hex;	       /* of an integer: keys print in hexadecimal */
+	bool guest;	       /* of a pointer: its value is from the guest's memory */
 	uint32_t n;	       /* number of an array's elements */
 	const struct type *to; /* the target of a pointer, the element of an array */
 	struct record *record;
@@ -38,10 +39,18 @@ struct member {
 	struct member *next;
 };
 
+struct rs_types;
+
 struct record {
 	const char *tag; /* "" if it has none */
 	bool is_union, complete;
 	bool busy; /* its members are being read */
+	/* Of a type of the guest (front/guest_type.c): */
+	const char *module;  /* the set of types that the program names; NULL: none */
+	struct rs_types *of; /* NULL: declared in the program, or not found */
+	uint64_t id;	     /* its number there */
+	bool loaded;	     /* its members are converted */
+	const char *why;     /* why it is not found, or NULL */
 	struct member *members;
 	uint32_t bytes, align;
 	struct record *next;
@@ -68,7 +77,7 @@ struct record {
 
 #define TYPE_TEXT_MAX 96
 const char *rs_lang_type_text(struct type type, char text[TYPE_TEXT_MAX]);
-/* Types of operands, by C's rules. */
+/* The types of operands, by C's rules. */
 struct type rs_lang_type_promote(struct type type);
 struct type rs_lang_type_common(struct type a, struct type b);
 uint64_t rs_lang_type_cut(struct type type, uint64_t value);
@@ -79,7 +88,7 @@ bool rs_lang_type_same(const struct type *a, const struct type *b);
 bool rs_lang_type_is_scalar(const struct type *type);
 /* Returns whether the type is a struct, union or array, which lies in memory. */
 bool rs_lang_type_is_object(const struct type *type);
-/* Returns the size in memory; of a string, strsize; 0 if it has none. */
+/* Returns the size in memory: strsize for a string, or 0 if the type has no size. */
 uint64_t rs_lang_type_bytes(const struct rs_script *script, const struct type *type);
 uint32_t rs_lang_type_align(const struct type *type);
 const struct member *rs_lang_member_find(const struct record *record, const char *name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Proves the properties of a clause's code on which the machine relies, whatever produced the code:
- * operands are within their tables; jumps go forward to an instruction, with an identical stack
- * layout; a backward jump belongs to a walk that counts down; each instruction finds its operands
- * on the stack; the stack stays within its limit; the last instruction is END.
+ * Proves the properties of a clause's code on which the machine relies, independently of the code's
+ * origin: operands are within their tables; jumps go forward to an instruction, with an identical
+ * stack layout; a backward jump belongs to a walk that counts down; each instruction finds its
+ * operands on the stack; the stack stays within its limit; the last instruction is END.
  */
 #include "lang/vm/builtin.h"
 #include "lang/vm/program.h"
@@ -83,7 +83,7 @@ static bool width_is_good(uint8_t n)
 	return n == 1 || n == 2 || n == 4 || n == 8;
 }
 
-/* Returns whether a variable exists, of that kind: 'i', 's', 'o' for an object; 0: any. */
+/* Returns whether a variable of this kind exists: 'i', 's', 'o' for an object; 0: any. */
 static bool slot_is(const struct verifier *v, uint32_t scope, uint32_t slot, char kind)
 {
 	const struct type *type = slot < v->script->n_slots[scope] ? v->slots[scope][slot] : NULL;
@@ -144,6 +144,8 @@ static bool operands(const struct verifier *v, const struct insn *insn)
 		return k < rs_lang_n_functions;
 	case I_DO:
 		return k < script->actions.n;
+	case I_VARIABLE:
+		return k < script->guest_variables.n;
 	case I_MLOADI:
 	case I_MSTOREI:
 		return width_is_good(insn->n) &&
@@ -168,9 +170,9 @@ static bool operands(const struct verifier *v, const struct insn *insn)
 
 /* Returns the properties of a tuple: its variable, the number of keys, which of them are
  * strings, the owner. */
-static uint32_t tuple_of(uint32_t slot, uint32_t n, uint32_t texts, uint32_t whose)
+static uint32_t tuple_of(uint32_t slot, uint32_t n, uint32_t texts, uint32_t owner)
 {
-	return slot | n << 16 | (texts & ((1u << n) - 1)) << 20 | whose << 28;
+	return slot | n << 16 | (texts & ((1u << n) - 1)) << 20 | owner << 28;
 }
 
 /* Returns whether a tuple belongs to the variable that uses it. */
@@ -254,8 +256,8 @@ static struct rs_error *jump(struct verifier *v, uint32_t to)
 	return NULL;
 }
 
-/* Checks the only backward jump: to a STEP whose counter is set right before it, and nowhere
- * between the two. So each round decrements a counter that was set once. */
+/* Checks the only backward jump: to a STEP with a counter that is set right before it, and nowhere
+ * between the STEP and the jump. So each iteration decrements a counter that was set once. */
 static struct rs_error *loop_begin(struct verifier *v)
 {
 	struct shape *shape = malloc(sizeof(*shape));
@@ -289,7 +291,7 @@ static struct rs_error *loop_end(struct verifier *v, const struct insn *insn)
 	return NULL;
 }
 
-/* Walks within walks multiply. */
+/* The steps of nested walks multiply. */
 static struct rs_error *loops_bounded(struct verifier *v)
 {
 	const struct clause *clause = v->clause;
@@ -342,7 +344,8 @@ static struct rs_error *step(struct verifier *v, const struct insn *insn)
 	return err;
 }
 
-/* Checks an instruction by its operands, reachable or not: the push-down reads all code. */
+/* Checks an instruction by its operands, even if it is unreachable, because the push-down reads all
+ * code. */
 static struct rs_error *instruction(const struct verifier *v, const struct insn *insn)
 {
 	if (insn->op >= I_COUNT)

@@ -11,7 +11,7 @@
 
 #include "lang/lang.h"
 
-/* name: NULL is past the last. Returns whether there is one. */
+/* Fills in a word. Returns false if name is NULL, which means that there are no more words. */
 static inline bool rs_lang_word_set(struct rs_lang_word *word, const char *name, const char *args,
 				    const char *help)
 {

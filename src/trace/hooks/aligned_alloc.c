@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* aligned_alloc() with records: malloc.c says how. */
+/* aligned_alloc() with records, as malloc.c describes. */
 #include "trace/hooks/hooks.h"
 
 void *__real_aligned_alloc(size_t align, size_t bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions that code compiled with -finstrument-functions calls: each function of it is
- * recorded as it is entered and left. Its depth counts the functions and spans that are open in
- * this thread or on this vCPU, so that both nest in one tree. Before tracing starts, and while the
- * class func is off, they do nothing.
+ * The functions that code compiled with -finstrument-functions calls: each function is recorded
+ * when it is entered and left. Its depth counts the functions and spans that are open in this
+ * thread or on this vCPU, so that both nest in one tree. Before tracing starts, and while the class
+ * func is off, they do nothing.
  */
 #include "trace/hooks/hooks.h"
 
@@ -31,7 +31,7 @@ void __cyg_profile_func_enter(void *function, void *site)
 		      sizeof(struct rs_func));
 }
 
-/* A function that was entered while the class was off has no place in the depth. */
+/* A function that was entered while the class was off does not count in the depth. */
 void __cyg_profile_func_exit(void *function, void *site)
 {
 	struct rs_sbuf_producer *p;

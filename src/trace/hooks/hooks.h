@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the hooks include: the tracing of a program (libringside-hooks.a) or, freestanding, of a
- * guest (libringside-guest-hooks.a). Each file has the hooks that belong together, so that the
- * linker takes those that are used, and their __real_ functions, alone.
+ * Included by the hooks: the tracing of a program (libringside-hooks.a) or, freestanding, of a
+ * guest (libringside-guest-hooks.a). Each file has related hooks, so that the linker includes only
+ * the hooks that are used, with their __real_ functions.
  */
 #ifndef RS_TRACE_HOOKS_H
 #define RS_TRACE_HOOKS_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * malloc(), calloc(), realloc() and free() with records, for programs and guests that are linked
- * with --wrap for each of the four (ringside_memory(3)): then their calls come here, and __real_
- * is the allocator's own function. An allocation that one of them makes for another is not
- * recorded twice: the linker leaves calls within an allocator's object alone.
+ * with --wrap for each of the four (ringside_memory(3)). The linker then redirects their calls to
+ * these functions, and __real_ is the allocator's function. An allocation that one function makes
+ * for another is not recorded twice, because the linker does not redirect calls within an
+ * allocator's object.
  */
 #include "trace/hooks/hooks.h"
 
@@ -29,7 +30,7 @@ void *__wrap_calloc(size_t n, size_t bytes)
 {
 	void *memory = __real_calloc(n, bytes);
 
-	rs_memory_alloc(memory, n * bytes, 0); /* it did not overflow, or there is no memory */
+	rs_memory_alloc(memory, n * bytes, 0); /* no overflow, or no memory */
 	return memory;
 }
 

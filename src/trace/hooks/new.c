@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) void *allocate(size_t bytes, bool m
 {
 	void *memory;
 
-	/* An object of no bytes has an address of its own, too. */
+	/* An object of no bytes has a distinct address, too. */
 	while (!(memory = malloc(bytes ? bytes : 1))) {
 		if (new_handled())
 			continue;

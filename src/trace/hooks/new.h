@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What both files of operator new share. The names are those of the ABI of C++ that gcc and clang
- * have in common (Itanium). The operators replace the C++ library's, as the language allows, and
+ * Declarations that both files of operator new share. The names are those of the C++ ABI that gcc
+ * and clang share (Itanium). The operators replace the C++ library's, as the language allows, and
  * call malloc() or aligned_alloc(), and free(), whose calls the linker wraps: each allocation is
- * recorded once. A guest without a C++ library has them from here.
+ * recorded once. They also serve a guest without a C++ library.
  */
 #ifndef RS_TRACE_HOOKS_NEW_H
 #define RS_TRACE_HOOKS_NEW_H
 
 #include "trace/hooks/hooks.h"
 
-/* Of the C++ library, where there is one: std::get_new_handler(), std::__throw_bad_alloc(). */
+/* Defined by the C++ library, if there is one: std::get_new_handler(), std::__throw_bad_alloc(). */
 void (*_ZSt15get_new_handlerv(void))(void) __attribute__((weak));
 __attribute__((noreturn, weak)) void _ZSt17__throw_bad_allocv(void);
 
@@ -25,7 +25,7 @@ static inline bool new_handled(void)
 	return handler != NULL;
 }
 
-/* Throws std::bad_alloc; without a C++ library there are no exceptions to throw. */
+/* Throws std::bad_alloc. Without a C++ library, exceptions do not exist. */
 __attribute__((noreturn)) static inline void new_failed(void)
 {
 	if (_ZSt17__throw_bad_allocv)

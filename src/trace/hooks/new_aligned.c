@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* operator new and delete of objects whose type has an alignment of its own: new.h. */
+/* operator new and delete of objects whose type has an extended alignment: new.h. */
 #include "trace/hooks/new.h"
 
 void *aligned_alloc(size_t align, size_t bytes);
@@ -20,7 +20,7 @@ void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *memory, size_t align, const void 
 static inline __attribute__((always_inline)) void *allocate(size_t bytes, size_t align,
 							    bool may_fail)
 {
-	/* aligned_alloc() takes multiples of the alignment, a power of two. */
+	/* aligned_alloc() accepts multiples of the alignment, a power of two. */
 	size_t rounded = bytes ? (bytes + align - 1) & ~(align - 1) : align;
 	void *memory;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* posix_memalign() with records: malloc.c says how. */
+/* posix_memalign() with records, as malloc.c describes. */
 #include "trace/hooks/hooks.h"
 
 int __real_posix_memalign(void **memory, size_t align, size_t bytes);

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A kernel module with the devices that ACRN's modules have on a service VM, for tests; and beside
- * them who is ACRN's hypervisor, in a way: /dev/acrn_hypervisor puts into the rings as that does.
+ * A kernel module for tests. It has the devices that ACRN's modules have on a service VM, and a
+ * device that plays the part of ACRN's hypervisor: commands written to /dev/acrn_hypervisor fill
+ * the rings as the hypervisor does.
  *
  *	/dev/acrn_trace_N	mmap: the shared_buf of physical CPU N, 32-byte elements
- *	/dev/acrn_hvlog_cur_N	read: its log, an 80-byte element each time; 0: it is empty
- *	/dev/acrn_hvlog_last_N	the same of the boot before
- *	/dev/acrn_hypervisor	write: a command; read: what the last one came to
+ *	/dev/acrn_hvlog_cur_N	read: its log, one 80-byte element each time; 0: empty
+ *	/dev/acrn_hvlog_last_N	the same for the previous boot
+ *	/dev/acrn_hypervisor	write: a command; read: the result of the last one
  *
- * Each has one opener, the others get EBUSY; as for ACRN's, a mapping counts for as long as it is
- * there. Layout and rules are ACRN's: sbuf_put() counts nothing where a ring is full, positions are
- * byte offsets, one element stays free, "last" is the magic without its lowest bit. Commands:
+ * Each device has one opener; further ones get EBUSY. As with ACRN's modules, a mapping counts as
+ * an open device until it is unmapped. Layout and rules are ACRN's: sbuf_put() counts nothing when
+ * a ring is full, positions are byte offsets, one element stays free, "last" is the magic without
+ * its lowest bit. Commands:
  *
  *	trace CPU COUNT	VM_EXIT with the reasons 0, 1, ..., COUNT - 1, counted over all commands
- *	anew CPU	constructs the ring of a CPU's trace again, as a restarted hypervisor does
- *	break CPU	its header becomes nonsense
- *	log CPU TEXT	a line with the next sequence number
- *	crash		the logs become those of the last boot
+ *	anew CPU	initializes a CPU's trace ring again, as a restarted hypervisor does
+ *	break CPU	corrupts the ring's header
+ *	log CPU TEXT	writes a line with the next sequence number
+ *	crash		turns the logs into those of the last boot
  *
- * It is built against a kernel's headers by tests/acrn/device.test, and not for anything else.
+ * Only tests/acrn/device.full builds it, against a kernel's headers.
  */
 #include <linux/fs.h>
 #include <linux/gfp.h>
@@ -60,7 +62,7 @@ struct one {
 };
 
 static struct one traces[CPUS], logs[2][CPUS]; /* logs: current, last */
-static DEFINE_MUTEX(lock);		       /* commands, and what they tell */
+static DEFINE_MUTEX(lock);		       /* commands and their results */
 static u64 emitted[CPUS], refused[CPUS];
 static u32 sequence;
 
@@ -234,7 +236,7 @@ static ssize_t hypervisor_write(struct file *file, const char __user *from, size
 	return failed ? failed : bytes;
 }
 
-/* For each CPU: what was emitted, what of it was refused, and what waits in the ring. */
+/* For each CPU: the records emitted, refused, and waiting in the ring. */
 static ssize_t hypervisor_read(struct file *file, char __user *to, size_t bytes, loff_t *at)
 {
 	char text[256];
@@ -267,7 +269,7 @@ static struct miscdevice hypervisor = {
 	.fops = &hypervisor_ops,
 };
 
-/* ---- coming and going ----------------------------------------------------------------------- */
+/* ---- load and unload ------------------------------------------------------------------------ */
 
 static int one_add(struct one *one, const char *name, unsigned int cpu, u32 bytes, u32 ele_size,
 		   const struct file_operations *ops)

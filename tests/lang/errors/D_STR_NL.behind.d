@@ -1,4 +1,4 @@
-// the token behind the declaration is what fails first
+// the token after the declaration fails first
 self int;
 "text
 // at 3:1

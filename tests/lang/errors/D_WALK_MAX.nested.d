@@ -1,2 +1,2 @@
-BEGIN { walk (1, it - 1, 100) { walk (1, it - 1, 100) { trace(it); } } }
+BEGIN { walk (1, it - 1, 300) { walk (1, it - 1, 300) { trace(it); } } }
 // at 1:50

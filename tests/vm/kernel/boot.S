@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The entries of the test kernel, x86-64: of the boot processor by PVH (a 32-bit entry with paging
- * off, which an ELF note names), of the other processors by SIPI in real mode, and of the timer's
- * interrupt.
+ * The entry points of the test kernel, x86-64: of the boot processor by PVH (a 32-bit entry with
+ * paging off, which an ELF note names), of the other processors by SIPI in real mode, and of the
+ * timer's interrupt.
  *
- * Page tables map the first 8 GiB to themselves, except that from 2 GiB on there is the RAM from 4
- * GiB on, and map the first GiB also at KERNEL_BASE. So a virtual address less KERNEL_BASE is the
- * physical one, also of RAM at 4 GiB.
+ * Page tables map the first 8 GiB to themselves, except that addresses from 2 GiB on map the RAM
+ * from 4 GiB on. They also map the first GiB at KERNEL_BASE. So a virtual address less KERNEL_BASE
+ * is the physical one, also of RAM at 4 GiB.
  */
 #define TRAMPOLINE  0x8000
 #define STACK_BYTES 0x4000
 
 #define MSR_EFER 0xc0000080
+#define APIC_ID	 0xfee00020
 
 	.section .note.pvh, "a", @note
 	.balign	4
@@ -26,7 +27,7 @@ pvh_entry:
 	cli
 	cld
 	movl	%ebx, start_info
-	/* Not all that boots ELF files clears this again at a reset. */
+	/* Some loaders of ELF files do not clear this again at a reset. */
 	movl	$bss_from, %edi
 	movl	$bss_bytes, %ecx
 	xorl	%eax, %eax
@@ -53,7 +54,7 @@ pvh_entry:
 	movl	$(tables_2m + 3), table_high + 510 * 8
 	movl	$(table_low + 3), table_top
 	movl	$(table_high + 3), table_top + 511 * 8
-	/* The others' entry, to where a SIPI can point. */
+	/* The other processors' entry, at an address that a SIPI can name. */
 	movl	$trampoline, %esi
 	movl	$TRAMPOLINE, %edi
 	movl	$(trampoline_end - trampoline), %ecx
@@ -77,14 +78,19 @@ long_mode:
 	movl	%eax, %ds
 	movl	%eax, %es
 	movl	%eax, %ss
-	/* Each processor takes a number, in the order in which they come. */
-	movl	$1, %edi
-	lock xaddl %edi, processors
-	movl	%edi, %eax
+	/*
+	 * Each processor's number is its APIC ID, which VMMs assign in the order of vCPUs. Its
+	 * stack depends on the order in which processors start.
+	 */
+	movl	$1, %eax
+	lock xaddl %eax, processors
 	incl	%eax
 	imull	$STACK_BYTES, %eax
 	movabsq	$stacks, %rsp
 	addq	%rax, %rsp
+	movl	$APIC_ID, %eax
+	movl	(%rax), %edi
+	shrl	$24, %edi
 	movl	start_info, %esi
 	movabsq	$kernel_main, %rax
 	xorl	%ebp, %ebp
@@ -141,6 +147,9 @@ table_high:
 	.skip	4096
 tables_2m:
 	.skip	8 * 4096
+	.globl	table_high, table_shared
+table_shared:
+	.skip	4096
 
 	.text
 	.code64

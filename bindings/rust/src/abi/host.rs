@@ -866,6 +866,7 @@ pub const RS_CLASS_stack: _bindgen_ty_2 = 512;
 pub type _bindgen_ty_2 = crate::ctypes::c_uint;
 pub const RS_SITE_NAME: rs_site_kind = 1;
 pub const RS_SITE_EVENT: rs_site_kind = 2;
+pub const RS_SITE_SPAN: rs_site_kind = 3;
 pub type rs_site_kind = crate::ctypes::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

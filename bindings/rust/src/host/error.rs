@@ -5,7 +5,7 @@ use crate::abi;
 use std::ffi::{CStr, CString};
 use std::fmt;
 
-/// What kind of error it is.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// An operation failed: a file, the kernel, a device.
@@ -46,7 +46,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Takes what a function of the library returned: NULL is success.
+/// Converts the result of a library function: NULL is success.
 pub(crate) fn result(err: *mut abi::rs_error) -> Result<(), Error> {
     if err.is_null() {
         return Ok(());
@@ -65,12 +65,12 @@ pub(crate) fn result(err: *mut abi::rs_error) -> Result<(), Error> {
     }
 }
 
-/// A text for the library, which must have no NUL in it.
+/// A text for the library, which must not contain a NUL.
 pub(crate) fn c_text(text: &str) -> Result<CString, Error> {
     CString::new(text).map_err(|_| Error::usage(format!("{:?}: a text with a NUL in it", text)))
 }
 
-/// The same for a text that may be missing, which is NULL for the library.
+/// The same for an optional text, which is NULL for the library if it is missing.
 pub(crate) fn c_option(text: Option<&str>) -> Result<Option<CString>, Error> {
     text.map(c_text).transpose()
 }

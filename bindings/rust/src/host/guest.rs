@@ -13,18 +13,18 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A guest's memory, by guest-physical addresses. Threads of the recorder call it too. The guest
+/// A guest's memory, by guest-physical addresses. The recorder's threads call it, too. The guest
 /// may write while it is read.
 pub trait GuestMemory: Send + Sync {
-    /// Reads. Returns false, if any byte of the range is not the guest's RAM.
+    /// Reads. Returns false if any byte of the range is not the guest's RAM.
     fn read(&self, gpa: u64, to: &mut [u8]) -> bool;
 
-    /// Writes. Returns false, if any byte of the range is not the guest's RAM.
+    /// Writes. Returns false if any byte of the range is not the guest's RAM.
     fn write(&self, gpa: u64, from: &[u8]) -> bool;
 
     /// Unwinds a vCPU that rings a doorbell for its stack: writes guest-virtual addresses,
     /// innermost first, and returns how many, and a bit for each that was found by a frame pointer.
-    /// Without this, guests that ask for stacks get none.
+    /// Without this, guests that request stacks get none.
     fn unwind(&self, _vcpu: u32, _frames: &mut [u64]) -> (usize, u64) {
         (0, 0)
     }
@@ -48,9 +48,9 @@ pub struct Guest {
     pub(super) raw: *mut abi::rs_host_guest,
     /// Whether a handle of the vCPU exists, by number.
     taken: Vec<AtomicBool>,
-    /// Held for reading by calls for one vCPU, for writing by those during which no other may run.
+    /// Held for reading by calls for one vCPU, for writing by calls that must run alone.
     calls: RwLock<()>,
-    /// What the callbacks get; boxed twice for a thin pointer that stays where it is.
+    /// The callbacks' context; boxed twice for a thin pointer with a fixed address.
     _memory: Box<Memory>,
 }
 
@@ -58,7 +58,7 @@ pub struct Guest {
 unsafe impl Send for Guest {}
 unsafe impl Sync for Guest {}
 
-// A panic must not go up through C: the callback that panics has failed.
+// A panic must not unwind through C: a callback that panics has failed.
 
 unsafe extern "C" fn read(ctx: *mut c_void, gpa: u64, to: *mut c_void, bytes: usize) -> bool {
     let memory = &*(ctx as *const Memory);
@@ -80,7 +80,7 @@ unsafe extern "C" fn unwind(
     by_fp: *mut u64,
 ) -> u32 {
     let memory = &*(ctx as *const Memory);
-    // The library's buffer may hold anything; a callback in Rust must not see that.
+    // The library's buffer may be uninitialized; a callback in Rust must not see that.
     ptr::write_bytes(frames, 0, max as usize);
     let frames = std::slice::from_raw_parts_mut(frames, max as usize);
     let (n, fp) = catch_unwind(AssertUnwindSafe(|| memory.unwind(vcpu, frames))).unwrap_or((0, 0));
@@ -179,8 +179,8 @@ impl Vcpu {
     }
 
     /// Serves a doorbell, an OUT to [`DOORBELL_PORT`](super::DOORBELL_PORT), with its EAX and RCX.
-    /// Returns an error of the code `Damaged`, once, if what the guest announces is invalid, and of
-    /// `Usage` if EAX is no valid request. The VMM may continue.
+    /// Returns an error of the code `Damaged`, once, if the guest's announcement is invalid, and of
+    /// `Usage` if EAX is not a valid request. The VMM may continue.
     pub fn doorbell(&mut self, eax: u32, rcx: u64) -> Result<(), Error> {
         let _in_use = self.guest.in_use();
         result(unsafe { abi::rs_host_doorbell(self.guest.raw, self.index, eax, rcx) })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The log of a program: ringside_log(3). [`log!`](crate::log) writes lines, before
-//! [`start()`] too.
+//! The log of a program: ringside_log(3). [`log!`](crate::log) writes lines, also before
+//! [`start()`].
 
 use super::error::{c_option, c_pointer, c_text, result};
 use super::Error;
@@ -15,9 +15,9 @@ pub struct Options<'a> {
     pub path: Option<&'a str>,
     /// The program's name; `None`: the kernel's.
     pub name: Option<&'a str>,
-    /// Of both halves; 0: 4 MiB.
+    /// Bytes of both halves; 0: 4 MiB.
     pub bytes: u64,
-    /// Part of these for the rings of threads that trace, which then survive the program.
+    /// The part of these bytes for the rings of threads that trace, which then survive the program.
     pub trace_bytes: u64,
     /// 0: one for each CPU.
     pub lanes: u32,
@@ -25,10 +25,10 @@ pub struct Options<'a> {
     pub last: Option<&'a str>,
 }
 
-/// What earlier runs left.
+/// The logs and traces of earlier runs.
 #[derive(Clone, Debug, Default)]
 pub struct Left {
-    /// Runs that left something.
+    /// Runs that left lines or records.
     pub runs: u32,
     /// Those that ended unexpectedly.
     pub crashed: u32,
@@ -40,7 +40,7 @@ pub struct Left {
     pub records: u64,
     /// The last file written; empty: none.
     pub file: String,
-    /// A problem in words; empty: none.
+    /// A message about a problem; empty: none.
     pub remark: String,
 }
 
@@ -90,7 +90,7 @@ pub fn thread(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where lines go.
+/// A destination of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sink {
     /// Standard error.

@@ -24,7 +24,7 @@ pub struct TraceOptions<'a> {
     pub provider: &'a str,
     /// The classes that are on; 0: all.
     pub mask: u32,
-    /// Of each thread's ring; 0: 1 MiB.
+    /// Bytes of each thread's ring; 0: 1 MiB.
     pub ring_bytes: u32,
 }
 
@@ -57,14 +57,14 @@ pub fn stop() {
 
 /// Declares that this thread runs a vCPU of a VM from now on: its later events show both. `None`
 /// and
-/// -1: none. A thread that runs several VMs in turns calls it for each.
+/// -1: none. A thread that alternates between VMs calls it at each change.
 pub fn thread(vm: Option<&str>, vcpu: i32) -> Result<(), Error> {
     let vm = c_option(vm)?;
     unsafe { abi::rs_trace_thread(c_pointer(&vm), vcpu) };
     Ok(())
 }
 
-/// Declares that events of this program have addresses of its code, so that the recorder names the
+/// Declares that events of this program have addresses of its code, so that the recorder lists the
 /// program's binaries in the trace.
 pub fn has_addresses() {
     unsafe { abi::rs_trace_has_addresses() }
@@ -72,7 +72,7 @@ pub fn has_addresses() {
 
 /// Registers a name that is known only at run time. Returns its number, for
 /// [`Span::begin()`](crate::Span::begin) and for fields of the type `name`; 0 if there are too
-/// many. The library keeps a copy for good.
+/// many. The library keeps a copy until the program ends.
 pub fn name(text: &str) -> Result<u32, Error> {
     let text = c_text(text)?;
     Ok(unsafe { abi::rs_trace_name(text.as_ptr() as *const _) })

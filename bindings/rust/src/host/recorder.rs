@@ -11,20 +11,21 @@ use std::sync::{Arc, Mutex};
 /// How the recorder records. [`RecorderOptions::to()`] has the defaults.
 #[derive(Clone, Copy, Debug)]
 pub struct RecorderOptions<'a> {
-    /// Is created; an error if it exists and is not empty. `None`: the newest packets stay in
-    /// memory, and [`Recorder::write_kept()`] writes them.
+    /// It is created; it is an error if it exists and is not empty. `None`: the newest packets stay
+    /// in memory, and [`Recorder::write_kept()`] writes them.
     pub directory: Option<&'a str>,
-    /// The longest time between two rounds over the rings; 0: 1000.
+    /// The longest time in microseconds between two rounds over the rings; 0: 1000.
     pub poll_us: u32,
-    /// A packet is finished after this long even if it is not full; 0: 100.
+    /// A packet is finished after this many milliseconds even if it is not full; 0: 100.
     pub flush_ms: u32,
-    /// Threads that drain; 0: 1.
+    /// Number of threads that drain; 0: 1.
     pub threads: u32,
-    /// Its threads have priority over others, if this user may do that.
+    /// Its threads have priority over others, if this user is allowed to set it.
     pub urgent: bool,
     /// The recording command, for the trace's description.
     pub command: Option<&'a str>,
-    /// Of packets in memory: the longest time, and the most bytes. The first to be reached applies.
+    /// Limits of the packets in memory: the longest time, and the most bytes. The first one reached
+    /// applies.
     pub keep_ns: u64,
     /// See `keep_ns`.
     pub keep_bytes: u64,
@@ -57,7 +58,7 @@ pub struct Summary {
     pub bytes: u64,
     /// Streams.
     pub streams: u64,
-    /// Guests that were added and of which no ring was ever found; once the recorder is closed.
+    /// Guests whose ring was never found; set when the recorder is closed.
     pub silent_guests: u64,
 }
 
@@ -73,7 +74,7 @@ impl Summary {
     }
 }
 
-/// What [`Recorder::write_kept()`] wrote.
+/// The result of [`Recorder::write_kept()`].
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
     /// The counts.
@@ -86,7 +87,7 @@ pub struct Kept {
     pub short_of_bytes: bool,
 }
 
-/// A recorder. Dropping it closes it, without a word of errors; [`Recorder::close()`] returns them.
+/// A recorder. Dropping it closes it without reporting errors; [`Recorder::close()`] returns them.
 pub struct Recorder {
     raw: *mut abi::rs_recorder,
     clock: Clock,
@@ -172,7 +173,8 @@ impl Recorder {
         }
     }
 
-    /// Writes the packets that are kept in memory as a trace directory, which records the reason.
+    /// Writes the packets that are kept in memory as a trace directory, with the reason in its
+    /// description.
     pub fn write_kept(&self, directory: &str, why: &str) -> Result<Kept, Error> {
         let directory = c_text(directory)?;
         let why = c_text(why)?;
@@ -199,7 +201,7 @@ impl Recorder {
         let raw = std::mem::replace(&mut self.raw, ptr::null_mut());
         let guests = self.guests.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
         let done = {
-            // No vCPU's drain by another recorder may see this one go.
+            // A drain of a vCPU by another recorder must not run while this one is removed.
             let _alone: Vec<_> = guests.iter().map(|guest| guest.alone()).collect();
             result(unsafe { abi::rs_recorder_close(raw, sum.as_mut_ptr()) })
         };

@@ -20,7 +20,8 @@ _start:
 
 /*
  * One stub per exception, 16 bytes apart. The processor has pushed SS, RSP, RFLAGS, CS, RIP and,
- * for some, an error code; the stubs make that the same for all: error code (or 0), vector.
+ * for some exceptions, an error code. The stubs push the rest, so that all have an error code (or
+ * 0) and a vector.
  */
 	.macro	stub vector has_error
 	.balign	16
@@ -59,15 +60,15 @@ rs_kit_stubs:
 
 /*
  * Saves the rest of struct rs_kit_frame and calls C. The processor aligned RSP to 16 before it
- * pushed 5 words; with the 2 of the stub and 15 here that is a multiple of 16 again.
+ * pushed 5 words. With the 2 words of the stub and 15 here, RSP is a multiple of 16 again.
  *
- * Back: not by IRETQ, which KVM's instruction emulator does not know in long mode, and which a
- * KVM without hardware virtualization runs every guest instruction with. Handler and
- * interrupted code are of one privilege and one code segment, so RFLAGS and RIP are put below
- * the interrupted stack, for POPFQ and RET. Two words below RSP are free: no red zone here.
+ * The return does not use IRETQ, because KVM's instruction emulator does not implement it in long
+ * mode, and a KVM without hardware virtualization emulates each guest instruction. Handler and
+ * interrupted code have the same privilege and code segment, so RFLAGS and RIP are stored below the
+ * interrupted stack, for POPFQ and RET. Two words below RSP are free, because there is no red zone.
  *
- * The CFI takes the address of the processor's RIP for the CFA: the RSP that was interrupted is
- * behind it, in memory.
+ * The CFI uses the address of the processor's RIP as the CFA. The interrupted RSP follows it in
+ * memory.
  */
 	.cfi_sections .debug_frame
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stands before include/ringside/arch.h when the ring is built for the interleaving test: the
- * stamp is a counter that moves on at every look, and what is one instruction in the real one is
- * one step here, so that a handler may come before it but not in its middle.
+ * Precedes include/ringside/arch.h when the ring is built for the interleaving test: the stamp is a
+ * counter that advances at every read, and what is one instruction in the real header is one step
+ * here, so that a handler may run before it but not in its middle.
  */
 #ifndef RINGSIDE_ARCH_H
 #define RINGSIDE_ARCH_H
