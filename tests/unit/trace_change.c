@@ -162,7 +162,8 @@ static void storm(void)
 	}
 }
 
-/* Returns whether a file of rings can be made here, in a /run of our own for root. */
+/* Returns whether a file of rings can be made here. Root has its own /run and /dev/shm: the files of
+ * other programs would be counted, too. */
 static bool has_place(void)
 {
 	struct rs_trace_file *file = NULL;
@@ -170,8 +171,10 @@ static bool has_place(void)
 	struct rs_error *err;
 
 	if (!geteuid() && !unshare(CLONE_NEWNS) &&
-	    !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+	    !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
 		mount("tmpfs", "/run", "tmpfs", 0, NULL);
+		mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL);
+	}
 	err = rs_trace_file_create(uuid, NULL, &file);
 	if (err)
 		printf("# %s\n", rs_error_text(err));
@@ -191,7 +194,7 @@ static uint64_t files(void)
 	return n;
 }
 
-/* Returns how many rings are in the file. */
+/* Returns how many rings are in the file; UINT32_MAX, which ends a wait, if it cannot be read. */
 static uint32_t rings_in_file(void)
 {
 	struct rs_survive_place place;
@@ -203,7 +206,9 @@ static uint32_t rings_in_file(void)
 	CHECK_OK(rs_shared_find("rings-*", &found));
 	if (CHECK(found.gl_pathc == 1))
 		fd = open(found.gl_pathv[0], O_RDONLY);
-	CHECK(pread(fd, &head, sizeof(head), 0) == sizeof(head));
+	globfree(&found);
+	if (!CHECK(pread(fd, &head, sizeof(head), 0) == sizeof(head)))
+		n = UINT32_MAX;
 	for (uint32_t i = 0; i < head.places; i++) {
 		uint64_t at = sizeof(head) + head.definition_bytes + (uint64_t)i * head.place_bytes;
 
@@ -211,7 +216,6 @@ static uint32_t rings_in_file(void)
 			n += place.used == 1;
 	}
 	close(fd);
-	globfree(&found);
 	return n;
 }
 
