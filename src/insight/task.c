@@ -78,16 +78,22 @@ static struct rs_error *stack_check(struct rs_linux *kernel, uint64_t stack, uin
 	return err;
 }
 
-/* Finds the page table of an address space, which must map the kernel like any other. */
+/*
+ * Finds the page table of an address space, which must map the kernel like any other. The kernel
+ * allocates it and the mm_struct in its direct map, where virtual and physical addresses differ by a
+ * constant. So damage to a page table of the kernel cannot lead to another process's.
+ */
 static struct rs_error *root_find(struct rs_linux *kernel, uint64_t mm, uint64_t *cr3)
 {
-	uint64_t pgd = 0, gpa, own = 0, kernels = 1;
+	uint64_t pgd = 0, gpa = 0, mm_gpa = 0, own = 0, kernels = 1;
 	struct rs_error *err = rs_linux_read(kernel, mm, RS_FIELD_MM_PGD, &pgd);
 	enum rs_fault fault;
 
 	if (err)
 		return err;
-	fault = rs_memory_translate(&kernel->memory, pgd, &gpa);
+	fault = rs_memory_translate(&kernel->memory, mm, &mm_gpa);
+	if (!fault)
+		fault = rs_memory_translate(&kernel->memory, pgd, &gpa);
 	if (!fault)
 		fault = rs_memory_read_phys(&kernel->memory, gpa + TOP_SLOT * 8, &own, 8);
 	if (!fault)
@@ -97,6 +103,11 @@ static struct rs_error *root_find(struct rs_linux *kernel, uint64_t mm, uint64_t
 	if (fault)
 		return rs_error_create(RS_DAMAGED, "its page table at 0x%" PRIx64 ": %s", pgd,
 				       rs_fault_text(fault));
+	if (pgd - gpa != mm - mm_gpa)
+		return rs_error_create(RS_DAMAGED,
+				       "its page table at 0x%" PRIx64
+				       " is not where the kernel's direct map has it",
+				       pgd);
 	if (gpa & ~ADDRESS || (own ^ kernels) & ADDRESS)
 		return rs_error_create(RS_DAMAGED, "its page table does not map the kernel");
 	*cr3 = gpa;

@@ -59,8 +59,8 @@ struct results {
 };
 
 static uint8_t *ram;
-/* The kinds of reads: of opening, of tasks, of their stacks and programs. */
-enum { OF_OPENING, OF_TASKS, OF_STACKS, N_KINDS };
+/* The kinds of reads: of opening, of tasks, of their stacks and programs, of page-table entries. */
+enum { OF_OPENING, OF_TASKS, OF_STACKS, OF_ENTRIES, N_KINDS };
 static struct range touched[N_KINDS][TOUCHED_MAX];
 static uint32_t n_touched[N_KINDS], recording; /* N_KINDS: nothing */
 static struct rs_linux_vcpu vcpus[VCPUS_MAX];
@@ -430,6 +430,45 @@ static void damage_tasks(struct rs_linux *kernel, struct rs_stacks *stacks)
 	compare(kernel);
 }
 
+/* Returns the place of the page-table entry of the kernel that maps a task's page table, or 0. */
+static uint64_t entry_of_root(struct rs_linux *kernel, const struct rs_linux_task *task)
+{
+	uint64_t pgd, gpa;
+	enum rs_fault fault;
+
+	if (!task->mm || !drop(rs_linux_read(kernel, task->mm, RS_FIELD_MM_PGD, &pgd)))
+		return 0;
+	rs_linux_moved(kernel); /* so that the entries are read again */
+	n_touched[OF_ENTRIES] = 0;
+	recording = OF_ENTRIES;
+	fault = rs_memory_translate(&kernel->memory, pgd, &gpa);
+	recording = N_KINDS;
+	return fault || !n_touched[OF_ENTRIES] ? 0
+					       : touched[OF_ENTRIES][n_touched[OF_ENTRIES] - 1].gpa;
+}
+
+/* The kernel's direct map leads from the page table of each task to that of another. */
+static void damage_roots(struct rs_linux *kernel, struct rs_stacks *stacks)
+{
+	uint64_t entry, other = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < clean.n; i++, other = entry ? entry : other) {
+		entry = entry_of_root(kernel, &clean.rows[i].task);
+		if (!entry || !other || !memcmp(ram + entry, ram + other, 8))
+			continue;
+		n_changes = 1;
+		changes[0] = (struct range){ entry, 8 };
+		memcpy(saved[0], ram + entry, 8);
+		memcpy(ram + entry, ram + other, 8);
+		results_get(kernel, stacks, &now);
+		undo();
+		compare(kernel);
+		n++;
+	}
+	printf("%u page tables through damaged entries\n", n);
+}
+
 static void damage_kernel(const struct rs_memory *memory, struct rs_linux *whole_kernel)
 {
 	struct rs_linux *kernel = NULL;
@@ -485,6 +524,7 @@ int main(int argc, char **argv)
 	recording = N_KINDS;
 	if (!clean.is_whole || clean.n < 10)
 		fail("the whole core is not read", NULL);
+	damage_roots(kernel, stacks);
 	for (; tasks; tasks--) {
 		alarm(LIMIT_S);
 		damage_tasks(kernel, stacks);
