@@ -129,6 +129,9 @@
 	F(MOUNT_PARENT, "mount", "mnt_parent")                                                     \
 	F(MOUNT_POINT, "mount", "mnt_mountpoint")                                                  \
 	F(VFSMOUNT_ROOT, "vfsmount", "mnt_root")                                                   \
+	F(CPUINFO_ID, "cpuinfo_x86", "topo.initial_apicid") /* since 6.7 */                        \
+	F(CPUINFO_ID_OLD, "cpuinfo_x86", "initial_apicid")                                         \
+	F(CPUINFO_INDEX, "cpuinfo_x86", "cpu_index")                                               \
 	F(HOT_TASK, "pcpu_hot", "current_task") /* 6.2 to 6.14 */                                  \
 	F(HOT_CPU, "pcpu_hot", "cpu_number")                                                       \
 	F(HOT_IRQ_STACK, "pcpu_hot", "hardirq_stack_ptr")                                          \

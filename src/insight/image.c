@@ -107,25 +107,69 @@ static struct rs_error *copy_all(struct copying *c, uint64_t directory)
 	return err;
 }
 
+/* Returns the table of a root's entries for the kernel's addresses, or 0 if there is none. */
+static uint64_t directory_of(struct rs_memory *memory, uint64_t root)
+{
+	uint64_t entry = root;
+
+	if ((memory->paging.cr4 & CR4_LA57 && !entry_at(memory, entry, TOP_SLOT, &entry)) ||
+	    !entry_at(memory, entry, TOP_SLOT, &entry) ||
+	    !entry_at(memory, entry, MIDDLE_SLOT, &entry) || entry & ENTRY_PS)
+		return 0;
+	return entry & ADDRESS;
+}
+
+static bool has_user_entries(struct rs_memory *memory, uint64_t root)
+{
+	uint64_t entries[TABLE_SLOTS / 2];
+
+	if (rs_memory_read_phys(memory, root, entries, sizeof(entries)))
+		return true;
+	for (uint32_t i = 0; i < TABLE_SLOTS / 2; i++)
+		if (entries[i])
+			return true;
+	return false;
+}
+
+uint32_t rs_image_roots(struct rs_memory *memory, uint64_t from, uint64_t to, uint64_t *roots,
+			uint32_t max)
+{
+	uint64_t directories[RS_IMAGE_ROOTS_MAX], directory;
+	uint32_t n = 0;
+
+	max = max < RS_IMAGE_ROOTS_MAX ? max : RS_IMAGE_ROOTS_MAX;
+	for (uint64_t root = from; root < to && n < max; root += PAGE_BYTES) {
+		uint32_t same = 0;
+
+		directory = directory_of(memory, root);
+		while (directory && same < n && directories[same] != directory)
+			same++;
+		if (!directory || same < n || has_user_entries(memory, root))
+			continue;
+		directories[n] = directory;
+		roots[n++] = root;
+	}
+	return n;
+}
+
 struct rs_error *rs_image_copy(struct rs_memory *memory, struct rs_image *out)
 {
 	struct rs_image image = { 0 };
 	struct copying *c;
-	uint64_t entry = memory->paging.cr3;
 	struct rs_error *err = NULL;
+	uint64_t directory;
 
 	if (!(memory->paging.cr0 & CR0_PG) || !(memory->paging.efer & EFER_LMA))
 		return rs_error_create(RS_USAGE, "the processor is not in 64-bit mode with paging");
-	if ((memory->paging.cr4 & CR4_LA57 && !entry_at(memory, entry, TOP_SLOT, &entry)) ||
-	    !entry_at(memory, entry, TOP_SLOT, &entry) ||
-	    !entry_at(memory, entry, MIDDLE_SLOT, &entry) || entry & ENTRY_PS)
+	directory = directory_of(memory, memory->paging.cr3);
+	if (!directory)
 		return rs_error_create(
 			RS_USAGE, "the page tables map nothing at the addresses of Linux's kernel");
 	c = malloc(sizeof(*c));
 	if (!c)
 		return rs_error_no_memory();
 	*c = (struct copying){ .memory = memory, .image = &image };
-	err = copy_all(c, entry);
+	err = copy_all(c, directory);
 	if (!err && c->too_many)
 		err = rs_error_create(RS_USAGE,
 				      "the page tables map more than %u MiB, or %u runs, at the "

@@ -384,6 +384,36 @@ static bool cpu_find(struct rs_linux *kernel, const uint64_t *offsets, uint32_t 
 	return false;
 }
 
+/* Finds the processor with an APIC id, which the kernel has in two per-CPU variables. */
+static bool cpu_of_apic(struct rs_linux *kernel, const uint64_t *offsets, uint32_t n,
+			uint32_t apic_id, uint32_t *cpu)
+{
+	const enum rs_field_id id_field = kernel->fields.fields[RS_FIELD_CPUINFO_ID].found
+						  ? RS_FIELD_CPUINFO_ID
+						  : RS_FIELD_CPUINFO_ID_OLD;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t info = percpu(kernel, "cpu_info", offsets[i]), index = 0, id = 0;
+		uint64_t other_at = percpu(kernel, "x86_cpu_to_apicid", offsets[i]);
+		uint16_t other = 0; /* its low half, until 6.6 all of it */
+		struct rs_error *err = NULL;
+
+		if (!info || !other_at)
+			return false;
+		err = rs_linux_read(kernel, info, RS_FIELD_CPUINFO_INDEX, &index);
+		if (!err)
+			err = rs_linux_read(kernel, info, id_field, &id);
+		if (!err)
+			err = rs_linux_bytes(kernel, other_at, &other, sizeof(other));
+		*cpu = i;
+		if (!err && index == i && id == apic_id && other == (uint16_t)id &&
+		    number_agrees(kernel, offsets[i], i))
+			return true;
+		rs_error_free(err);
+	}
+	return false;
+}
+
 /* Reads __per_cpu_offset[] for all possible processors. */
 static struct rs_error *offsets_read(struct rs_linux *kernel, uint64_t **out, uint32_t *n)
 {
@@ -411,6 +441,23 @@ static struct rs_error *offsets_read(struct rs_linux *kernel, uint64_t **out, ui
 	return err;
 }
 
+/* Finds the processor of a vCPU whose segment registers are unknown. */
+static struct rs_error *cpu_by_apic(struct rs_linux *kernel, const struct rs_linux_vcpu *vcpu,
+				    uint32_t *cpu, uint64_t *base)
+{
+	uint64_t *offsets = NULL;
+	uint32_t n = 0;
+	struct rs_error *err = offsets_read(kernel, &offsets, &n);
+
+	if (!err && !cpu_of_apic(kernel, offsets, n, vcpu->apic_id, cpu))
+		err = rs_error_create(RS_DAMAGED, "no processor of the kernel has the APIC id %u",
+				      vcpu->apic_id);
+	if (!err)
+		*base = offsets[*cpu];
+	free(offsets);
+	return err;
+}
+
 /*
  * In the kernel, gs is the kernel's base and kernel_gs_base the user's, except in the first and
  * last instructions; in user mode, they are swapped. A program can set its base to any address
@@ -423,8 +470,11 @@ struct rs_error *rs_linux_cpu(struct rs_linux *kernel, const struct rs_linux_vcp
 	bool user = vcpu->regs.cs & 3, one, other;
 	uint64_t *offsets = NULL, tr_gpa;
 	uint32_t n = 0, by_one = 0, by_other = 0;
-	struct rs_error *err = offsets_read(kernel, &offsets, &n);
+	struct rs_error *err;
 
+	if (vcpu->no_bases)
+		return cpu_by_apic(kernel, vcpu, cpu, base);
+	err = offsets_read(kernel, &offsets, &n);
 	if (err)
 		return err;
 	one = cpu_find(kernel, offsets, n, vcpu->regs.k_gs_base, 0, &by_one);

@@ -32,6 +32,9 @@
 struct rs_linux_vcpu {
 	struct rs_x86_regs regs;
 	uint64_t tr_base; /* base of the task state segment; 0: unknown */
+	bool no_sp;	  /* rsp is unknown */
+	bool no_bases;	  /* gs_base and k_gs_base are unknown: its APIC id tells the processor */
+	uint32_t apic_id;
 };
 
 struct rs_linux {

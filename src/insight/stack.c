@@ -96,6 +96,41 @@ static void waiting_user(struct rs_stacks *s, const struct rs_linux_task *task,
 	set_why(stack->user_why, err);
 }
 
+/* Returns whether the kernel may not yet have saved the registers of user mode, or has restored
+ * them already: in the code of its entries, and in sync_regs() (arch/x86/kernel/traps.c), which
+ * copies them to the task's stack. */
+static bool is_at_entry(const struct rs_linux *kernel, uint64_t rip)
+{
+	struct rs_ksym from, to, sym;
+	uint64_t size;
+
+	return !rs_kallsyms_by_name(kernel->symbols, "__entry_text_start", &from) ||
+	       !rs_kallsyms_by_name(kernel->symbols, "__entry_text_end", &to) ||
+	       (rip >= from.address && rip < to.address) ||
+	       !rs_kallsyms_by_address(kernel->symbols, rip, &sym, &size) ||
+	       !strcmp(sym.name, "sync_regs") || !strcmp(sym.name, "fixup_bad_iret");
+}
+
+/* Sets the frames of a processor in the kernel whose stack pointer is unknown: the function that it
+ * executes, and the registers that were saved when the task entered the kernel. */
+static void entry_part(struct rs_stacks *s, const struct rs_linux_task *task,
+		       const struct rs_linux_vcpu *vcpu, struct rs_linux_stack *stack,
+		       struct rs_x86_regs *user)
+{
+	struct rs_x86_regs saved = { 0 };
+	struct rs_error *err = NULL;
+
+	stack->frames[stack->n_kernel++] =
+		(struct rs_linux_frame){ vcpu->regs.rip, RS_FRAME_REGISTERS, true };
+	snprintf(stack->kernel_why, sizeof(stack->kernel_why), "the stack pointer is unknown");
+	if (task->is_kernel || is_at_entry(s->kernel, vcpu->regs.rip))
+		return;
+	err = rs_linux_entry_registers(s->kernel, task, &saved);
+	if (!err)
+		*user = saved;
+	set_why(stack->user_why, err);
+}
+
 /* Sets the kernel's frames. Sets *user to the registers of user mode, if they are found. */
 static void kernel_part(struct rs_stacks *s, const struct rs_linux_task *task,
 			const struct rs_linux_vcpu *vcpu, struct rs_linux_stack *stack,
@@ -106,6 +141,10 @@ static void kernel_part(struct rs_stacks *s, const struct rs_linux_task *task,
 
 	if (vcpu && vcpu->regs.cs & 3) {
 		*user = vcpu->regs;
+		return;
+	}
+	if (vcpu && vcpu->no_sp) {
+		entry_part(s, task, vcpu, stack, user);
 		return;
 	}
 	if (vcpu)
@@ -129,7 +168,8 @@ static void kernel_part(struct rs_stacks *s, const struct rs_linux_task *task,
 /* Adds the frames of user mode, up to code that is in no binary, where a frame pointer would be a
  * guess. */
 static struct rs_error *user_part(struct rs_stacks *s, const struct rs_linux_task *task,
-				  const struct rs_x86_regs *user, struct rs_linux_stack *stack)
+				  const struct rs_x86_regs *user, bool no_sp,
+				  struct rs_linux_stack *stack)
 {
 	struct rs_unwound *u = &s->unwound;
 	struct rs_error *err = rs_programs_of(s->programs, task, &s->set);
@@ -145,6 +185,7 @@ static struct rs_error *user_part(struct rs_stacks *s, const struct rs_linux_tas
 		set_why(stack->user_why, err);
 		return NULL;
 	}
+	u->no_sp = no_sp;
 	rs_unwind_read(s->set, &s->memory, user, u);
 	for (uint32_t i = 0; i < u->n && stack->n < RS_LINUX_FRAMES_MAX; i++) {
 		bool is_exact = u->exact >> i & 1;
@@ -169,6 +210,7 @@ struct rs_error *rs_stacks_read(struct rs_stacks *s, const struct rs_linux_task 
 				const struct rs_linux_vcpu *vcpu, struct rs_linux_stack *stack)
 {
 	struct rs_x86_regs user = { 0 };
+	bool no_sp;
 
 	stack->n = stack->n_kernel = 0;
 	*stack->kernel_why = *stack->user_why = '\0';
@@ -177,7 +219,9 @@ struct rs_error *rs_stacks_read(struct rs_stacks *s, const struct rs_linux_task 
 		orc_read(s);
 	kernel_part(s, task, vcpu, stack, &user);
 	stack->n = stack->n_kernel;
-	return user.rip && stack->n < RS_LINUX_FRAMES_MAX ? user_part(s, task, &user, stack) : NULL;
+	no_sp = vcpu && vcpu->no_sp && vcpu->regs.cs & 3; /* else they were saved in memory */
+	return user.rip && stack->n < RS_LINUX_FRAMES_MAX ? user_part(s, task, &user, no_sp, stack)
+							  : NULL;
 }
 
 /* Looks up a function of the kernel, or of a module, whose name the frame has. */

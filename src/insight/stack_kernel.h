@@ -26,6 +26,11 @@ struct rs_error *rs_linux_pt_regs_read(struct rs_linux *kernel, uint64_t gva, bo
 /* Returns the offset of the part that the processor pushes. */
 uint32_t rs_linux_pt_regs_partial(const struct rs_linux *kernel);
 
+/* Reads the registers that a task saved when it entered the kernel, in which a processor runs it
+ * now. Errors are those of rs_linux_user_registers(). */
+struct rs_error *rs_linux_entry_registers(struct rs_linux *kernel, const struct rs_linux_task *task,
+					  struct rs_x86_regs *regs);
+
 /* Sets the kernel's frames, starting from registers in the kernel, and the reason for their end. If
  * orc is NULL, they are found with frame pointers. Sets *user to the registers of user mode that
  * the frames lead to; its rip is 0 if there are none. vcpu is the processor that runs the task, or

@@ -312,14 +312,15 @@ struct rs_error *rs_linux_pt_regs_read(struct rs_linux *kernel, uint64_t gva, bo
 }
 
 static struct rs_error *user_read(struct rs_linux *kernel, const struct rs_linux_task *task,
-				  struct rs_x86_regs *regs)
+				  bool runs, struct rs_x86_regs *regs)
 {
 	uint32_t bytes = kernel->fields.struct_bytes[RS_STRUCT_REGS];
 	uint64_t from = 0, to = 0;
 	struct rs_error *err = pt_regs_layout_check(kernel);
 
 	if (!err)
-		err = stack_find(kernel, task, &from, &to);
+		err = runs ? rs_linux_task_stack(kernel, task, &from, &to)
+			   : stack_find(kernel, task, &from, &to);
 	for (uint32_t i = 0; !err && i < sizeof(paddings) / sizeof(paddings[0]); i++) {
 		uint8_t copy[COPY_MAX] = { 0 };
 
@@ -334,8 +335,8 @@ static struct rs_error *user_read(struct rs_linux *kernel, const struct rs_linux
 						 "mode");
 }
 
-struct rs_error *rs_linux_user_registers(struct rs_linux *kernel, const struct rs_linux_task *task,
-					 struct rs_x86_regs *out)
+static struct rs_error *user_registers(struct rs_linux *kernel, const struct rs_linux_task *task,
+				       bool runs, struct rs_x86_regs *out)
 {
 	struct rs_x86_regs regs = { 0 };
 	struct rs_error *err = NULL;
@@ -343,7 +344,7 @@ struct rs_error *rs_linux_user_registers(struct rs_linux *kernel, const struct r
 	if (task->is_kernel)
 		err = rs_error_create(RS_USAGE, "it is a kernel thread, and never in user mode");
 	if (!err)
-		err = user_read(kernel, task, &regs);
+		err = user_read(kernel, task, runs, &regs);
 	/* copy_thread() in arch/x86/kernel/process.c: a thread of io_uring or vhost. */
 	if (!err && !regs.rip)
 		err = rs_error_create(RS_USAGE, "it was created to run only in the kernel");
@@ -353,4 +354,16 @@ struct rs_error *rs_linux_user_registers(struct rs_linux *kernel, const struct r
 		return rs_error_wrap(err, "the user's registers of task %d", task->pid);
 	*out = regs;
 	return NULL;
+}
+
+struct rs_error *rs_linux_user_registers(struct rs_linux *kernel, const struct rs_linux_task *task,
+					 struct rs_x86_regs *out)
+{
+	return user_registers(kernel, task, false, out);
+}
+
+struct rs_error *rs_linux_entry_registers(struct rs_linux *kernel, const struct rs_linux_task *task,
+					  struct rs_x86_regs *out)
+{
+	return user_registers(kernel, task, true, out);
 }

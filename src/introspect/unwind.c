@@ -210,12 +210,12 @@ static enum step step(struct unwinding *u, bool first)
 	case RS_CFI_NONE:
 		break;
 	}
-	if (first && step_edge(u))
+	if (first && known(&u->registers, RS_CFI_RSP) && step_edge(u))
 		return BY_GUESS;
 	return step_frame_pointer(u) ? BY_GUESS : END;
 }
 
-static void begin(struct unwinding *u, const struct rs_x86_regs *regs)
+static void begin(struct unwinding *u, const struct rs_x86_regs *regs, bool no_sp)
 {
 	/* DWARF's order of the first eight: rax rdx rcx rbx rsi rdi rbp rsp. */
 	static const uint8_t order[] = { 0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
@@ -223,6 +223,10 @@ static void begin(struct unwinding *u, const struct rs_x86_regs *regs)
 	for (uint32_t i = 0; i < sizeof(order); i++)
 		assign(&u->registers, i, regs->gpr[order[i]]);
 	assign(&u->registers, RS_CFI_RIP, regs->rip);
+	if (no_sp) {
+		u->registers.value[RS_CFI_RSP] = 0;
+		u->registers.known &= ~(1u << RS_CFI_RSP);
+	}
 	u->exact = true;
 }
 
@@ -276,7 +280,7 @@ void rs_unwind_read(struct rs_symbols *set, struct rs_memory *memory,
 	out->n = 0;
 	out->by_guess = 0;
 	out->why = NULL;
-	begin(&u, regs);
+	begin(&u, regs, out->no_sp);
 	unwind(&u, RS_STACK_DEPTH_MAX, out);
 }
 
@@ -286,7 +290,7 @@ uint32_t rs_unwind(struct rs_symbols *set, struct rs_memory *memory, const struc
 	struct unwinding u = { .set = set, .memory = memory };
 	struct rs_unwound out = { .n = 0 };
 
-	begin(&u, regs);
+	begin(&u, regs, false);
 	unwind(&u, max < RS_STACK_DEPTH_MAX ? max : RS_STACK_DEPTH_MAX, &out);
 	memcpy(frames, out.frames, out.n * sizeof(*frames));
 	*by_fp = out.by_guess;

@@ -31,6 +31,7 @@ struct rs_unwound {
 	/* Receives the registers of each element, in an array of the same length. The caller sets
 	 * it; NULL: not needed. The address of a frame (CFA) is the rsp of the next element. */
 	struct rs_frame_registers *registers;
+	bool no_sp;	 /* the caller sets it if the first frame's rsp is unknown */
 	const char *why; /* why the stack ends before the outermost frame; NULL: it does not */
 };
 

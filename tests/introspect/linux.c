@@ -3,7 +3,8 @@
  * Prints what insight reads from a Linux guest's core, one fact in a line:
  *
  *	kernel CORE	version TEXT; slide N; symbols N; types N; cpu VCPU CPU PID COMM; time NS
- *	ways CORE	tr CPU gs CPU same|other
+ *	ways CORE	tr CPU gs CPU apic CPU same|other; and of the page tables in RAM:
+ *			roots same|other
  *	symbols CORE	ADDRESS NAME
  *	address CORE ADDRESS...		the symbol that each is in: NAME OFFSET
  *	modules CORE	of each module: module NAME ADDRESS; symbol ADDRESS NAME; why TEXT
@@ -12,6 +13,7 @@
  *
  *	stacks CORE	of each task: task TID; k ORIGIN ADDRESS NAME+OFFSET/SIZE [MODULE];
  *			u ORIGIN ADDRESS FUNCTION FILE:LINE MODULE; why k|u TEXT
+ *	bare CORE	the same, as if the stack pointers of vCPUs were unknown
  *
  * An error is printed as "error: MESSAGE".
  */
@@ -20,11 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "insight/image.h"
 #include "insight/modules.h"
 #include "insight/stack.h"
 #include "introspect/core.h"
 
 #define VCPUS_MAX 16u
+#define RAM_BYTES (UINT64_C(256) << 20)
 
 static struct rs_linux_vcpu vcpus[VCPUS_MAX];
 static uint32_t n_vcpus;
@@ -55,15 +59,39 @@ static void ways_print(void)
 {
 	for (uint32_t i = 0; i < n_vcpus; i++) {
 		struct rs_linux_vcpu by_tr = vcpus[i], by_gs = vcpus[i];
-		uint64_t base[2];
-		uint32_t cpu[2];
+		struct rs_linux_vcpu by_apic = { .no_bases = true, .apic_id = i };
+		uint64_t base[3];
+		uint32_t cpu[3];
 
 		by_tr.regs.gs_base = by_tr.regs.k_gs_base = 0;
 		by_gs.tr_base = 0;
 		need(rs_linux_cpu(kernel, &by_tr, &cpu[0], &base[0]));
 		need(rs_linux_cpu(kernel, &by_gs, &cpu[1], &base[1]));
-		printf("tr %u gs %u %s\n", cpu[0], cpu[1], base[0] == base[1] ? "same" : "other");
+		need(rs_linux_cpu(kernel, &by_apic, &cpu[2], &base[2]));
+		printf("tr %u gs %u apic %u %s\n", cpu[0], cpu[1], cpu[2],
+		       base[0] == base[1] && base[0] == base[2] ? "same" : "other");
 	}
+}
+
+/* Finds the kernel again, without the vCPUs' own page tables. */
+static void roots_print(const struct rs_memory *memory)
+{
+	static struct rs_memory by_roots;
+	struct rs_linux_vcpu found[RS_IMAGE_ROOTS_MAX];
+	uint64_t roots[RS_IMAGE_ROOTS_MAX];
+	struct rs_linux *again;
+	uint32_t n;
+
+	by_roots = *memory;
+	rs_memory_at(&by_roots, &vcpus[0].regs);
+	n = rs_image_roots(&by_roots, 0, RAM_BYTES, roots, RS_IMAGE_ROOTS_MAX);
+	for (uint32_t i = 0; i < n; i++) {
+		found[i] = (struct rs_linux_vcpu){ .regs = vcpus[0].regs };
+		found[i].regs.cr3 = roots[i];
+	}
+	need(rs_linux_open(&by_roots, found, n, &again));
+	printf("roots %s\n", again->text == kernel->text ? "same" : "other");
+	rs_linux_close(again);
 }
 
 static void kernel_print(void)
@@ -225,7 +253,7 @@ static const struct rs_linux_vcpu *vcpu_of(const struct rs_linux_task *task)
 	return NULL;
 }
 
-static void stacks_print(void)
+static void stacks_print(bool without_sp)
 {
 	static struct rs_linux_stack stack;
 	struct rs_stacks *stacks;
@@ -234,8 +262,17 @@ static void stacks_print(void)
 	need(rs_linux_tasks_read(kernel, &tasks));
 	need(rs_stacks_create(kernel, NULL, &stacks));
 	for (uint32_t i = 0; i < tasks.n; i++) {
+		const struct rs_linux_vcpu *vcpu = vcpu_of(&tasks.tasks[i]);
+		struct rs_linux_vcpu bare;
+
 		printf("task %d\n", tasks.tasks[i].pid);
-		need(rs_stacks_read(stacks, &tasks.tasks[i], vcpu_of(&tasks.tasks[i]), &stack));
+		if (vcpu && without_sp) {
+			bare = *vcpu;
+			bare.no_sp = true;
+			bare.regs.gpr[7] = 0;
+			vcpu = &bare;
+		}
+		need(rs_stacks_read(stacks, &tasks.tasks[i], vcpu, &stack));
 		for (uint32_t f = 0; f < stack.n; f++)
 			frame_print(stacks, &stack, f);
 		if (*stack.kernel_why)
@@ -264,7 +301,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "kernel"))
 		kernel_print();
 	else if (!strcmp(what, "ways"))
-		ways_print();
+		ways_print(), roots_print(&memory);
 	else if (!strcmp(what, "symbols"))
 		symbols_print();
 	else if (!strcmp(what, "address"))
@@ -276,8 +313,8 @@ int main(int argc, char **argv)
 		text_print(argv[3], argv[4]);
 	else if (!strcmp(what, "registers"))
 		registers_print();
-	else if (!strcmp(what, "stacks"))
-		stacks_print();
+	else if (!strcmp(what, "stacks") || !strcmp(what, "bare"))
+		stacks_print(*what == 'b');
 	else
 		return 2;
 	rs_linux_close(kernel);
