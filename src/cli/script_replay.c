@@ -18,9 +18,9 @@ static const struct argp_option probes[] = {
 	{ "no-fast", RS_CLI_FLAG(struct rs_script_replay, options.slow), NULL, 0,
 	  "In a replay: stop the machine only through QEMU's GDB channel, which is slower", 3 },
 	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
-	  "In a replay: probe the functions, static probes and assertions of this program of the "
-	  "guest; BASE is the load address of a position independent program (its address without "
-	  "randomization). May be repeated",
+	  "In a replay: probe the functions, static probes and assertions of this program or library "
+	  "of the guest, where the guest maps it; BASE sets the load address of a position "
+	  "independent program. May be repeated",
 	  3 },
 	{ "live", KEY_LIVE, "GDB", OPTION_ARG_OPTIONAL,
 	  "Instead of a replay: probe a running QEMU through its GDB stub, unix:PATH or HOST:PORT; "
