@@ -12,8 +12,9 @@
 #define ALL_VCPUS  UINT32_MAX
 #define TITLE_MAX  64
 #define NESTED	   "[guest of the guest]"
+#define UNPLACED   "[exit, place not known]"
 #define CUT	   "[callers not known]"
-#define FRAMES_MAX (RS_SAMPLED_FRAMES_MAX + RS_SYMBOL_FRAMES_MAX + 2)
+#define FRAMES_MAX (RS_SAMPLED_FRAMES_MAX + RS_SYMBOL_FRAMES_MAX + 3)
 
 static const struct rs_profile_value values[RS_GUEST_VALUES] = {
 	[RS_GUEST_SAMPLES] = { "samples", "count" },
@@ -47,8 +48,9 @@ static bool same_row(const void *item, const void *key)
 	const struct rs_guest_row *a = item, *b = key;
 
 	return a->vcpu == b->vcpu && a->is_user == b->is_user && a->is_nested == b->is_nested &&
-	       a->tgid == b->tgid && a->cr3 == b->cr3 && same_text(a->task, b->task) &&
-	       same_text(a->function, b->function) && same_text(a->module, b->module);
+	       a->is_unplaced == b->is_unplaced && a->tgid == b->tgid && a->cr3 == b->cr3 &&
+	       same_text(a->task, b->task) && same_text(a->function, b->function) &&
+	       same_text(a->module, b->module);
 }
 
 static uint64_t text_hash(const char *text)
@@ -73,11 +75,12 @@ static struct rs_guest_row row_of(const struct rs_guest_profile *p,
 	struct rs_guest_row row = { .vcpu = p->by_vcpu ? sample->vcpu : ALL_VCPUS,
 				    .is_user = sample->is_user,
 				    .is_nested = sample->is_nested,
+				    .is_unplaced = sample->is_unplaced,
 				    .has_task = sample->has_task,
 				    .module = sample->module };
 
-	if (sample->is_nested)
-		row.function = NESTED;
+	if (sample->is_nested || sample->is_unplaced)
+		row.function = sample->is_nested ? NESTED : UNPLACED;
 	else if (sample->n_frames)
 		row.function = sample->frames[0].function;
 	if (sample->has_task) {
@@ -140,8 +143,10 @@ static struct rs_error *task_frame(struct rs_guest_profile *p, const struct rs_g
 
 	if (sample->has_task)
 		snprintf(title, sizeof(title), "%s (%d)", sample->comm, sample->tgid);
-	else
+	else if (sample->cr3)
 		snprintf(title, sizeof(title), "page table 0x%" PRIx64, sample->cr3);
+	else
+		snprintf(title, sizeof(title), "[page table not known]");
 	return rs_profile_frame(&p->profile, &frame, index);
 }
 
@@ -168,7 +173,9 @@ static struct rs_error *address_frames(struct rs_guest_profile *p,
 	}
 	if (!err && !sample->n_frames) {
 		const struct rs_profile_frame frame = {
-			.function = sample->is_nested ? NESTED : hex,
+			.function = sample->is_nested	  ? NESTED
+				    : sample->is_unplaced ? UNPLACED
+							  : hex,
 			.module = sample->module,
 			.address = sample->is_nested ? 0 : sample->rip,
 		};
@@ -202,6 +209,8 @@ static struct rs_error *stack_frames(struct rs_guest_profile *p,
 
 		snprintf(hex, sizeof(hex), "0x%" PRIx64, from->address);
 		err = rs_profile_frame(&p->profile, &frame, &frames[(*n)++]);
+		if (!err && i && i == stack->gap)
+			err = rs_profile_frame(&p->profile, &cut, &frames[(*n)++]);
 	}
 	return err;
 }

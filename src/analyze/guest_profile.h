@@ -18,7 +18,7 @@ enum { RS_GUEST_SAMPLES, RS_GUEST_TIME, RS_GUEST_VALUES };
 
 struct rs_guest_row {
 	uint32_t vcpu; /* KVM's number; UINT32_MAX: all of them */
-	bool is_user, is_nested, has_task;
+	bool is_user, is_nested, is_unplaced, has_task;
 	int32_t tgid;
 	const char *task;     /* the thread's name; NULL: unknown */
 	const char *function; /* NULL: unknown */

@@ -112,7 +112,7 @@ static const char *no_samples(char *text, size_t size)
 {
 	(void)text;
 	(void)size;
-	return rs_kvm_can_sample() ? NULL : "this host's KVM does not use SVM";
+	return rs_kvm_can_sample() ? NULL : "this host's KVM uses neither SVM nor VMX";
 }
 
 static const char *no_debugfs(char *text, size_t size)

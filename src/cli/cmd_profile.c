@@ -62,7 +62,8 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Show which tasks and functions a guest on this host executes, for DURATION seconds or "
-	"until Ctrl-C. The guest is not stopped and needs no agent. Needs KVM on AMD and root.\v"
+	"until Ctrl-C. The guest is not stopped and needs no agent. Needs KVM on AMD or Intel, and "
+	"root.\v"
 	"profile reads a vCPU's registers in an interrupt on its thread, and the guest's memory "
 	"through the VMM's memory, while the guest continues to run. If the task has changed "
 	"before its memory is read, the sample is dropped. profile finds a Linux kernel for x86-64 "

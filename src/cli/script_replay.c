@@ -18,8 +18,8 @@ static const struct argp_option probes[] = {
 	{ "no-fast", RS_CLI_FLAG(struct rs_script_replay, options.slow), NULL, 0,
 	  "In a replay: stop the machine only through QEMU's GDB channel, which is slower", 3 },
 	{ "binary", KEY_BINARY, "PROGRAM[@0xBASE]", 0,
-	  "In a replay: probe the functions, static probes and assertions of this program or library "
-	  "of the guest, where the guest maps it; BASE sets the load address of a position "
+	  "In a replay: probe the functions, static probes and assertions of this program or "
+	  "library of the guest, where the guest maps it; BASE sets the load address of a position "
 	  "independent program. May be repeated",
 	  3 },
 	{ "live", KEY_LIVE, "GDB", OPTION_ARG_OPTIONAL,

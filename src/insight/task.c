@@ -80,8 +80,8 @@ static struct rs_error *stack_check(struct rs_linux *kernel, uint64_t stack, uin
 
 /*
  * Finds the page table of an address space, which must map the kernel like any other. The kernel
- * allocates it and the mm_struct in its direct map, where virtual and physical addresses differ by a
- * constant. So damage to a page table of the kernel cannot lead to another process's.
+ * allocates it and the mm_struct in its direct map, where virtual and physical addresses differ by
+ * a constant. So damage to a page table of the kernel cannot lead to another process's.
  */
 static struct rs_error *root_find(struct rs_linux *kernel, uint64_t mm, uint64_t *cr3)
 {

@@ -21,6 +21,8 @@
 #define NOWHERE (~0ull)
 /* From the top of a task's stack to rsp in struct pt_regs. */
 #define USER_SP_BACK 16u
+#define USER_REGS    256u /* the size of struct pt_regs at most, and what may be above it */
+#define RED_ZONE     128u /* below the stack pointer in user mode, by the ABI */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -42,6 +44,14 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20); /* the session sets it */
 } samples SEC(".maps");
+
+/* Software events, one for each CPU, that are never read. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(key_size, sizeof(uint32_t));
+	__uint(value_size, sizeof(uint32_t));
+	__uint(max_entries, RS_KVM_SAMPLE_CPUS);
+} outputs SEC(".maps");
 
 /* ---- registers ------------------------------------------------------------------------------ */
 
@@ -73,6 +83,38 @@ static __always_inline void svm_read(struct kvm_vcpu *vcpu, struct rs_kvm_state 
 	state->known |= RS_KVM_HAS_RIP | RS_KVM_HAS_RSP | RS_KVM_HAS_CR3 | RS_KVM_HAS_SEGMENTS;
 }
 
+/*
+ * rip and rsp are 0 if KVM has no copy of them. The privilege level is that of the stack's segment,
+ * as in vmx_get_cpl(); without a copy of that, the address tells it.
+ */
+static __always_inline void vmx_read(struct kvm_vcpu *vcpu, struct rs_kvm_state *state)
+{
+	struct vcpu_vmx *vmx = (void *)vcpu - bpf_core_field_offset(struct vcpu_vmx, vcpu);
+	struct vcpu_vmx___vt *newer = (void *)vmx;
+	uint32_t has = BPF_CORE_READ(vcpu, arch.regs_avail);
+
+	if (bpf_core_field_exists(vmx->exit_reason))
+		state->exit_code = BPF_CORE_READ(vmx, exit_reason.full) & VMX_EXIT_BASIC;
+	else if (bpf_core_field_exists(newer->vt.exit_reason))
+		state->exit_code = BPF_CORE_READ(newer, vt.exit_reason.full) & VMX_EXIT_BASIC;
+	if (BPF_CORE_READ(vcpu, stat.guest_mode))
+		state->known |= RS_KVM_IS_NESTED;
+	if (has >> RS_KVM_RIP & 1)
+		state->known |= RS_KVM_HAS_RIP;
+	else
+		state->gpr[RS_KVM_RIP] = 0;
+	if (has >> RS_KVM_RSP & 1)
+		state->known |= RS_KVM_HAS_RSP;
+	else
+		state->gpr[RS_KVM_RSP] = 0;
+	if (has >> bpf_core_enum_value(enum kvm_reg, VCPU_EXREG_CR3) & 1)
+		state->known |= RS_KVM_HAS_CR3;
+	state->cpl = state->gpr[RS_KVM_RIP] >> 63 ? 0 : 3;
+	if (has >> bpf_core_enum_value(enum kvm_reg, VCPU_EXREG_SEGMENTS) & 1 &&
+	    BPF_CORE_READ(vmx, segment_cache.bitmask) >> VMX_SS_AR_BIT & 1)
+		state->cpl = BPF_CORE_READ(vmx, segment_cache.seg[VMX_SS].ar) >> 5 & 3;
+}
+
 static __always_inline void vcpu_read(struct kvm_vcpu *vcpu, struct rs_kvm_state *state)
 {
 	state->vcpu = (uint64_t)vcpu;
@@ -86,6 +128,7 @@ static __always_inline void vcpu_read(struct kvm_vcpu *vcpu, struct rs_kvm_state
 		state->known |= RS_KVM_IS_PROTECTED;
 		return;
 	}
+	state->known |= RS_KVM_HAS_VCPU;
 	bpf_core_read(state->gpr, sizeof(state->gpr), &vcpu->arch.regs);
 	state->cr0 = BPF_CORE_READ(vcpu, arch.cr0);
 	state->cr3 = BPF_CORE_READ(vcpu, arch.cr3);
@@ -93,6 +136,8 @@ static __always_inline void vcpu_read(struct kvm_vcpu *vcpu, struct rs_kvm_state
 	state->efer = BPF_CORE_READ(vcpu, arch.efer);
 	if (config.svm && bpf_core_type_exists(struct vcpu_svm))
 		svm_read(vcpu, state);
+	if (!config.svm && bpf_core_type_exists(struct vcpu_vmx))
+		vmx_read(vcpu, state);
 }
 
 /* ---- scanning a process's vCPUs ------------------------------------------------------------- */
@@ -172,16 +217,39 @@ __noinline uint64_t gpa_of(uint64_t cr3, uint64_t gva)
 	return NOWHERE;
 }
 
-static __always_inline bool guest_read(const struct rs_kvm_sample_guest *g, uint64_t gva, void *to,
-				       uint32_t bytes)
-{
-	uint64_t gpa, hva;
+/* The page of the guest's kernel that was read last: a task's members are in one page or two. */
+struct place {
+	uint64_t gva, hva; /* hva 0: none */
+};
 
-	if ((gva & (PAGE - 1)) + bytes > PAGE)
+static __always_inline bool guest_read(const struct rs_kvm_sample_guest *g, struct place *last,
+				       uint64_t gva, void *to, uint32_t bytes)
+{
+	uint64_t from = gva & (PAGE - 1), gpa;
+
+	if (from + bytes > PAGE)
 		return false;
-	gpa = gpa_of(g->cr3, gva);
-	hva = gpa != NOWHERE ? hva_of(gpa) : 0;
-	return hva && !bpf_probe_read_user(to, bytes, (const void *)hva);
+	if (!last->hva || last->gva != gva - from) {
+		last->gva = gva - from;
+		gpa = gpa_of(g->cr3, last->gva);
+		last->hva = gpa != NOWHERE ? hva_of(gpa) : 0;
+	}
+	return last->hva && !bpf_probe_read_user(to, bytes, (const void *)(last->hva + from));
+}
+
+/* Reads the page table of the task's process, for a processor whose own is not known. */
+static __always_inline void root_read(const struct rs_kvm_sample_guest *g, struct place *at,
+				      struct rs_kvm_sample *sample)
+{
+	uint64_t mm = 0, pgd = 0, gpa;
+
+	sample->state.cr3 = 0;
+	if (!guest_read(g, at, sample->task.address + g->mm_at, &mm, sizeof(mm)) || !mm ||
+	    !guest_read(g, at, mm + g->pgd_at, &pgd, sizeof(pgd)))
+		return;
+	gpa = gpa_of(g->cr3, pgd);
+	if (gpa != NOWHERE)
+		sample->state.cr3 = gpa;
 }
 
 /* Reads the current task of the guest's kernel on this processor. */
@@ -191,28 +259,64 @@ static __always_inline void task_read(const struct rs_kvm_target *target,
 	uint32_t zero = 0;
 	const struct rs_kvm_sample_guest *g = bpf_map_lookup_elem(&guest, &zero);
 	struct rs_kvm_sample_task *task = &sample->task;
+	struct place at = { 0 };
 
 	if (!g || !g->cr3 || !target->current_at)
 		return;
-	if (guest_read(g, target->current_at, &task->address, sizeof(task->address)) &&
-	    guest_read(g, task->address + g->pid_at, &task->pid, sizeof(task->pid)) &&
-	    guest_read(g, task->address + g->tgid_at, &task->tgid, sizeof(task->tgid)) &&
-	    guest_read(g, task->address + g->comm_at, task->comm, sizeof(task->comm)) &&
-	    guest_read(g, task->address + g->stack_at, &sample->stack, sizeof(sample->stack)))
+	if (guest_read(g, &at, target->current_at, &task->address, sizeof(task->address)) &&
+	    guest_read(g, &at, task->address + g->stack_at, &sample->stack,
+		       sizeof(sample->stack)) &&
+	    guest_read(g, &at, task->address + g->pid_at, &task->pid, sizeof(task->pid)) &&
+	    guest_read(g, &at, task->address + g->tgid_at, &task->tgid, sizeof(task->tgid)) &&
+	    guest_read(g, &at, task->address + g->comm_at, task->comm, sizeof(task->comm)))
 		sample->state.known |= RS_KVM_HAS_TASK;
+	if (!config.svm)
+		root_read(g, &at, sample);
 }
 
-/* Copies the page that contains an address. */
+/* Copies a page's bytes from an address to the end of the page: what is below a stack pointer is
+ * never used, and copying is most of the cost of a sample. */
 static __always_inline void page_read(struct rs_kvm_sample *sample, uint32_t at, uint64_t cr3,
 				      uint64_t gva)
 {
-	uint64_t page = gva & ~(uint64_t)(PAGE - 1), gpa = gpa_of(cr3, page);
-	uint64_t hva = gpa != NOWHERE ? hva_of(gpa) : 0;
+	uint32_t from = (uint32_t)gva & (PAGE - 1);
+	uint64_t gpa = gpa_of(cr3, gva), hva = gpa != NOWHERE ? hva_of(gpa) : 0;
 
-	if (!hva || bpf_probe_read_user(sample->bytes[at], PAGE, (const void *)hva))
+	if (!hva || bpf_probe_read_user(sample->bytes[at], PAGE - from, (const void *)hva))
 		return;
-	sample->pages[at].gva = page;
-	sample->pages[at].gpa = gpa;
+	sample->pages[at].gva = gva - from;
+	sample->pages[at].gpa = gpa - from;
+	sample->pages[at].from = from;
+}
+
+/* Copies from an address on, in its page and the next. */
+static __always_inline void pages_read(struct rs_kvm_sample *sample, uint32_t at, uint64_t cr3,
+				       uint64_t gva)
+{
+	page_read(sample, at, cr3, gva);
+	page_read(sample, at + 1, cr3, (gva | (PAGE - 1)) + 1);
+}
+
+/* Copies the stack of the kernel. If the stack pointer is unknown, copies only the registers that
+ * the task saved at its entry. */
+static __always_inline void kernel_stacks_read(const struct rs_kvm_sample_guest *g,
+					       struct rs_kvm_sample *sample, uint64_t bytes)
+{
+	uint64_t sp = sample->state.gpr[RS_KVM_RSP];
+	bool is_on;
+
+	if (!(sample->state.known & RS_KVM_HAS_RSP))
+		sp = sample->stack + bytes - USER_REGS;
+	is_on = sp - sample->stack < bytes;
+	if (!is_on)
+		pages_read(sample, RS_KVM_SAMPLE_OTHER, g->cr3, sp);
+	for (uint32_t i = 0; i < RS_KVM_SAMPLE_TASK_PAGES; i++) {
+		uint64_t page = sample->stack + i * PAGE;
+
+		if (!is_on || page + PAGE > sp)
+			page_read(sample, RS_KVM_SAMPLE_TASK + i, g->cr3,
+				  is_on && sp > page ? sp : page);
+	}
 }
 
 /*
@@ -223,30 +327,25 @@ static __always_inline void page_read(struct rs_kvm_sample *sample, uint32_t at,
 static __always_inline void stacks_read(struct rs_kvm_sample *sample)
 {
 	const uint64_t bytes = RS_KVM_SAMPLE_TASK_PAGES * PAGE;
-	uint64_t sp = sample->state.gpr[RS_KVM_RSP], user_sp = sp;
+	uint64_t user_sp = sample->state.gpr[RS_KVM_RSP];
 	uint32_t zero = 0;
 	const struct rs_kvm_sample_guest *g = bpf_map_lookup_elem(&guest, &zero);
+	struct place at = { 0 };
 
-	if (!g || !(sample->state.known & RS_KVM_HAS_TASK))
+	if (!g || !(sample->state.known & RS_KVM_HAS_TASK) ||
+	    !(sample->state.known & RS_KVM_HAS_RIP))
 		return;
 	if (sample->state.cpl != 3) {
-		bool is_on = sp - sample->stack < bytes;
-
-		if (!is_on) {
-			page_read(sample, RS_KVM_SAMPLE_OTHER, g->cr3, sp);
-			page_read(sample, RS_KVM_SAMPLE_OTHER + 1, g->cr3, sp + PAGE);
-		}
-		for (uint32_t i = 0; i < RS_KVM_SAMPLE_TASK_PAGES; i++)
-			if (!is_on || sample->stack + (i + 1) * PAGE > sp)
-				page_read(sample, RS_KVM_SAMPLE_TASK + i, g->cr3,
-					  sample->stack + i * PAGE);
-		if (!guest_read(g, sample->stack + bytes - USER_SP_BACK, &user_sp, sizeof(user_sp)))
+		kernel_stacks_read(g, sample, bytes);
+		if (!guest_read(g, &at, sample->stack + bytes - USER_SP_BACK, &user_sp,
+				sizeof(user_sp)))
 			return;
+	} else if (!(sample->state.known & RS_KVM_HAS_RSP)) {
+		user_sp = sample->state.gpr[RS_KVM_RBP]; /* the frame's, if the code has frames */
 	}
 	if (!user_sp || user_sp >> 63)
 		return;
-	page_read(sample, RS_KVM_SAMPLE_USER, sample->state.cr3, user_sp);
-	page_read(sample, RS_KVM_SAMPLE_USER + 1, sample->state.cr3, user_sp + PAGE);
+	pages_read(sample, RS_KVM_SAMPLE_USER, sample->state.cr3, user_sp - RED_ZONE);
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -278,6 +377,10 @@ int tick(void *ctx)
 	__builtin_memset(sample, 0, offsetof(struct rs_kvm_sample, bytes));
 	sample->at_ns = begin;
 	sample->target = at;
+	/* The output of a sample makes KVM read rip from the VMCS, if the interrupt has ended the
+	 * guest's run: perf_instruction_pointer() in arch/x86/events/core.c. */
+	if (!config.svm)
+		bpf_perf_event_output(ctx, &outputs, BPF_F_CURRENT_CPU, &at, sizeof(at));
 	vcpu_read(vcpu, &sample->state);
 	task_read(target, sample);
 	stacks_read(sample);

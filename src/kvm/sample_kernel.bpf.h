@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The structures of the host's kernel that sampling and the readers of memory slots read: of Linux,
- * of KVM and of KVM's module for AMD, found by BTF. Fields are those of Linux 5.17 to 6.18. `struct
- * vcpu_svm` is in that module, which may not be loaded. Code that reads it first checks
- * bpf_core_type_exists(), because a reachable relocation without a target makes the load of the
- * whole object fail.
+ * of KVM and of KVM's modules for AMD and Intel, found by BTF. Fields are those of Linux 5.17 to
+ * 6.18. `struct vcpu_svm` and `struct vcpu_vmx` are in those modules, of which one is loaded. Code
+ * that reads them first checks bpf_core_type_exists(), because a reachable relocation without a
+ * target makes the load of the whole object fail.
  */
 #ifndef RS_KVM_SAMPLE_KERNEL_BPF_H
 #define RS_KVM_SAMPLE_KERNEL_BPF_H
@@ -106,12 +106,23 @@ struct kvm_vcpu_arch {
 	bool guest_state_protected;
 };
 
+/* Numbers of registers, and of bits in regs_avail. */
+enum kvm_reg {
+	VCPU_EXREG_CR3 = 19,
+	VCPU_EXREG_SEGMENTS = 22, /* the copies of segments are those of the last exit */
+};
+
+struct kvm_vcpu_stat {
+	__u64 guest_mode; /* a nested guest runs */
+};
+
 struct kvm_vcpu {
 	struct kvm *kvm;
 	int vcpu_id;
 	int vcpu_idx;
 	struct pid *pid;
 	struct kvm_vcpu_arch arch;
+	struct kvm_vcpu_stat stat;
 };
 
 /* ---- AMD: AMD64 Architecture Programmer's Manual, volume 2, appendix B ---------------------- */
@@ -147,9 +158,42 @@ struct vcpu_svm {
 	struct kvm_vmcb_info vmcb01;
 };
 
+/* ---- Intel: arch/x86/kvm/vmx/vmx.h ---------------------------------------------------------- */
+
+struct kvm_save_segment {
+	__u32 ar; /* the access rights, with the privilege level */
+};
+
+struct vmx_segment_cache {
+	__u32 bitmask; /* 4 bits for each segment, the last for `ar` */
+	struct kvm_save_segment seg[8];
+};
+
+union vmx_exit_reason {
+	__u32 full;
+};
+
+struct vcpu_vmx {
+	struct kvm_vcpu vcpu;
+	struct vmx_segment_cache segment_cache;
+	union vmx_exit_reason exit_reason;
+};
+
+/* Since 6.16 the last exit's reason is in a part that TDX has, too. */
+struct vcpu_vt {
+	union vmx_exit_reason exit_reason;
+};
+
+struct vcpu_vmx___vt {
+	struct vcpu_vt vt;
+};
+
 #pragma clang attribute pop
 
 #define ANON_INODE_FS_MAGIC 0x09041934 /* linux/magic.h */
 #define SVM_NESTED_PAGING   1u	       /* of nested_ctl */
+#define VMX_SS		    2u	       /* VCPU_SREG_SS: KVM's number of the stack's segment */
+#define VMX_SS_AR_BIT	    11u	       /* of segment_cache.bitmask */
+#define VMX_EXIT_BASIC	    0xffffu    /* of exit_reason: Intel SDM volume 3, 25.9.1 */
 
 #endif

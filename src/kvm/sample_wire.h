@@ -7,6 +7,9 @@
  *			       memory slots of each VM
  *	a clock per thread  -> struct rs_kvm_sample in the ring, while the vCPU does not run
  *
+ * With SVM, all registers are in memory. With VMX, the processor keeps rip, rsp, the page table and
+ * the segments in the VMCS: KVM has copies of those that it has read since the vCPU's last exit.
+ *
  * targets[] has an element for each vCPU. The session writes `vcpu`, `id` and the address of the
  * guest kernel's current task; the vCPU's own thread writes the counts, with interrupts off.
  */
@@ -16,8 +19,9 @@
 #include "kvm/slots_wire.h"
 
 #define RS_KVM_SAMPLE_VCPUS 1024u
-#define RS_KVM_SAMPLE_NEAR  16u /* the number of slots, the largest, that the BPF programs read */
-#define RS_KVM_SAMPLE_COMM  16u /* TASK_COMM_LEN of the guest's kernel */
+#define RS_KVM_SAMPLE_CPUS  8192u /* of the host */
+#define RS_KVM_SAMPLE_NEAR  16u	  /* the number of slots, the largest, that the BPF programs read */
+#define RS_KVM_SAMPLE_COMM  16u	  /* TASK_COMM_LEN of the guest's kernel */
 
 /* ---- vCPUs ---------------------------------------------------------------------------------- */
 
@@ -29,6 +33,7 @@ enum rs_kvm_known_bits {
 	RS_KVM_IS_NESTED = 1u << 4,    /* a nested guest ran: the registers are its */
 	RS_KVM_IS_PROTECTED = 1u << 5, /* encrypted, as with SEV-ES */
 	RS_KVM_HAS_TASK = 1u << 6,
+	RS_KVM_HAS_VCPU = 1u << 7, /* the vCPU exists, and its other registers are known */
 };
 
 /* KVM's order of registers: enum kvm_reg of arch/x86/include/asm/kvm_host.h. */
@@ -75,8 +80,8 @@ struct rs_kvm_sample_task {
 	char comm[RS_KVM_SAMPLE_COMM];
 };
 
-/* Pages of the stacks, read in the interrupt: from a stack pointer that is not on a stack of the
- * task; of the task's kernel stack; and from the stack pointer in user mode. */
+/* Pages of the stacks, read in the interrupt from the stack pointer on: of a stack that is not the
+ * task's; of the task's kernel stack; and of the stack in user mode, with its red zone. */
 #define RS_KVM_SAMPLE_PAGE	 4096u
 #define RS_KVM_SAMPLE_OTHER	 0u
 #define RS_KVM_SAMPLE_TASK	 2u
@@ -85,8 +90,10 @@ struct rs_kvm_sample_task {
 #define RS_KVM_SAMPLE_PAGES	 8u
 
 struct rs_kvm_sample_page {
-	uint64_t gva; /* 0: not read */
+	uint64_t gva; /* of the page; 0: not read */
 	uint64_t gpa;
+	uint32_t from; /* the offset of the first byte that was read; all after it were */
+	uint32_t spare;
 };
 
 struct rs_kvm_sample {
@@ -96,7 +103,8 @@ struct rs_kvm_sample {
 	struct rs_kvm_sample_task task; /* with RS_KVM_HAS_TASK */
 	uint64_t stack;			/* the task's kernel stack; 0: not read */
 	struct rs_kvm_sample_page pages[RS_KVM_SAMPLE_PAGES];
-	uint8_t bytes[RS_KVM_SAMPLE_PAGES][RS_KVM_SAMPLE_PAGE]; /* bytes that were read */
+	/* What was read of each page, without a gap before it. */
+	uint8_t bytes[RS_KVM_SAMPLE_PAGES][RS_KVM_SAMPLE_PAGE];
 };
 
 struct rs_kvm_target {
@@ -118,6 +126,7 @@ struct rs_kvm_sample_guest {
 	uint64_t cr3;				     /* of the kernel; 0: not found */
 	uint32_t levels;			     /* of its page tables: 4 or 5 */
 	uint32_t pid_at, tgid_at, comm_at, stack_at; /* offsets in task_struct */
+	uint32_t mm_at, pgd_at;			     /* offsets in task_struct and mm_struct */
 	uint32_t n;
 	struct rs_kvm_slot_memory slots[RS_KVM_SAMPLE_NEAR];
 };

@@ -2,6 +2,7 @@
 /* The session of sample.bpf.c. */
 #include "kvm/sampler.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -37,6 +38,8 @@ struct rs_kvm_sampler {
 	struct rs_kvm_sample_guest *guest;
 	struct ring_buffer *ring;
 	struct bpf_link *clocks[RS_KVM_SAMPLE_VCPUS];
+	int *outputs; /* with VMX: an event for each CPU, which the programs output to; -1: none */
+	uint32_t n_outputs;
 	struct rs_kvm_state vcpus[RS_KVM_SAMPLE_VCPUS];
 	struct rs_kvm_scan_slots slots;
 	uint32_t n;
@@ -65,9 +68,14 @@ static bool cpu_has(uint32_t leaf, uint32_t bit)
 }
 #endif
 
+static bool uses_svm(void)
+{
+	return cpu_has(LEAF_SVM, SVM_BIT);
+}
+
 bool rs_kvm_can_sample(void)
 {
-	return cpu_has(LEAF_SVM, SVM_BIT) && !rs_kvm_only_user_exits();
+	return (uses_svm() || cpu_has(LEAF_VMX, VMX_BIT)) && !rs_kvm_only_user_exits();
 }
 
 struct rs_error *rs_kvm_sampler_check(void)
@@ -76,14 +84,9 @@ struct rs_error *rs_kvm_sampler_check(void)
 
 	if (err || rs_kvm_can_sample())
 		return err;
-	if (cpu_has(LEAF_VMX, VMX_BIT) && !rs_kvm_only_user_exits())
-		return rs_error_create(RS_ABSENT,
-				       "on this processor KVM keeps a vCPU's page table, stack "
-				       "pointer and segments in the VMCS (VMX), which BPF cannot "
-				       "read: profile guests on a host whose module is kvm_amd");
-	return rs_error_create(RS_ABSENT, "this host's KVM does not use SVM, and keeps a vCPU's "
-					  "registers where they are not read: profile guests on a "
-					  "host whose module is kvm_amd");
+	return rs_error_create(RS_ABSENT, "this host's KVM uses neither SVM nor VMX, and keeps a "
+					  "vCPU's registers where they are not read: profile "
+					  "guests on a host whose module is kvm_amd or kvm_intel");
 }
 
 static int on_sample(void *ctx, void *data, size_t bytes)
@@ -112,9 +115,43 @@ static struct rs_error *maps_open(struct rs_kvm_sampler *s)
 	return s->ring ? NULL : rs_error_errno(errno, "cannot map the ring of samples");
 }
 
+/*
+ * Opens the events that the programs output to. Nobody reads them, so they have no buffer. Each
+ * output makes the kernel take a sample's address, and KVM reads it from the VMCS. Without an event
+ * on a CPU, places in its samples are unknown.
+ */
+static struct rs_error *outputs_open(struct rs_kvm_sampler *s)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_BPF_OUTPUT,
+					.sample_type = PERF_SAMPLE_RAW | PERF_SAMPLE_IP,
+					.sample_period = 1 };
+	int map = bpf_object__find_map_fd_by_name(s->object, "outputs");
+	int n = libbpf_num_possible_cpus();
+
+	if (n <= 0 || n > (int)RS_KVM_SAMPLE_CPUS)
+		return rs_error_create(RS_FAILED, "this host may have more than %u CPUs",
+				       RS_KVM_SAMPLE_CPUS);
+	s->outputs = malloc((size_t)n * sizeof(*s->outputs));
+	if (!s->outputs)
+		return rs_error_no_memory();
+	for (int cpu = 0; cpu < n; cpu++) {
+		int fd =
+			(int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+		s->outputs[s->n_outputs++] = fd;
+		if (fd < 0 && errno != ENODEV) /* the CPU is offline */
+			return rs_error_errno(errno, "cannot create an event on CPU %d", cpu);
+		if (fd >= 0 && bpf_map_update_elem(map, &cpu, &fd, BPF_ANY))
+			return rs_error_errno(errno, "cannot give BPF the event on CPU %d", cpu);
+	}
+	return NULL;
+}
+
 static struct rs_error *object_load(struct rs_kvm_sampler *s)
 {
-	const struct rs_kvm_scan_config config = { .pid = (uint32_t)s->pid, .svm = 1 };
+	const struct rs_kvm_scan_config config = { .pid = (uint32_t)s->pid, .svm = uses_svm() };
 	size_t bytes;
 	const void *elf = sample_bpf__elf_bytes(&bytes);
 	struct rs_error *err = rs_bpf_open(elf, bytes, "ringside_sample", &s->object);
@@ -136,7 +173,9 @@ static struct rs_error *object_load(struct rs_kvm_sampler *s)
 	if (!s->tick)
 		return rs_error_create(RS_FAILED, "the BPF object has no program tick");
 	err = rs_bpf_iter_attach(&s->scan, s->object, s->pid);
-	return err ? err : maps_open(s);
+	if (!err)
+		err = maps_open(s);
+	return err || config.svm ? err : outputs_open(s);
 }
 
 struct rs_error *rs_kvm_sampler_open(int pid, struct rs_kvm_sampler **out)
@@ -170,6 +209,10 @@ void rs_kvm_sampler_close(struct rs_kvm_sampler *s)
 	rs_bpf_unmap(&s->targets_map);
 	rs_bpf_unmap(&s->guest_map);
 	rs_bpf_iter_detach(&s->scan);
+	for (uint32_t i = 0; i < s->n_outputs; i++)
+		if (s->outputs[i] >= 0)
+			close(s->outputs[i]);
+	free(s->outputs);
 	bpf_object__close(s->object);
 	free(s);
 }

@@ -47,11 +47,11 @@ struct rs_kvm_sampler_counts {
 	uint32_t without_clock; /* vCPUs that a thread has run, but that have no clock */
 };
 
-/* Returns whether this host's KVM uses SVM, whose registers can be read. */
+/* Returns whether this host's KVM uses SVM or VMX. */
 bool rs_kvm_can_sample(void);
 
 /* Checks the requirements. Returns RS_FAILED if this machine lacks a requirement of all KVM
- * sessions, RS_ABSENT if it lacks SVM. The message names what is missing. */
+ * sessions, RS_ABSENT if it lacks SVM and VMX. The message names what is missing. */
 struct rs_error *rs_kvm_sampler_check(void);
 
 /* Loads the programs. Returns also the errors of rs_kvm_sampler_check(). */

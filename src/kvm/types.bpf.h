@@ -21,12 +21,14 @@ typedef uint32_t __wsum;
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_QUEUE = 22,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_MMAPABLE = 1u << 10 };
+#define BPF_F_CURRENT_CPU 0xffffffffull
 enum { BPF_RB_NO_WAKEUP = 1 };
 
 #include <bpf/bpf_helpers.h>

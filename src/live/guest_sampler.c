@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/now.h"
+#include "insight/image.h"
 #include "live/guest_functions.h"
 #include "live/vmm_memory.h"
 
@@ -23,9 +24,10 @@
 #define ROOT		UINT64_C(0x000ffffffffff000)
 #define PTI_USER	UINT64_C(0x1000)
 #define CR4_LA57	(UINT64_C(1) << 12)
-/* Exits that the host causes: AMD APM volume 2, appendix C. */
-#define SVM_INTR 0x60u
-#define SVM_SMI	 0x62u
+/* Exits that the host causes: AMD APM volume 2, appendix C; Intel SDM volume 3, appendix C. */
+#define SVM_INTR     0x60u
+#define SVM_SMI	     0x62u
+#define VMX_EXTERNAL 1u
 
 /* A verified task, with all fields that BPF reads. */
 struct verified {
@@ -106,6 +108,9 @@ static void vcpu_of(const struct rs_kvm_state *state, struct rs_linux_vcpu *vcpu
 {
 	rs_kvm_state_regs(state, &vcpu->regs);
 	vcpu->tr_base = state->tr_base;
+	vcpu->no_sp = !(state->known & RS_KVM_HAS_RSP);
+	vcpu->no_bases = !(state->known & RS_KVM_HAS_SEGMENTS);
+	vcpu->apic_id = state->id;
 }
 
 /* A vCPU's page table belongs to a process, which may end. The kernel's own page table persists. */
@@ -141,6 +146,8 @@ static void guest_set(struct rs_guest_sampler *s)
 		.tgid_at = fields->fields[RS_FIELD_TASK_TGID].member.offset,
 		.comm_at = fields->fields[RS_FIELD_TASK_COMM].member.offset,
 		.stack_at = fields->fields[RS_FIELD_TASK_STACK].member.offset,
+		.mm_at = fields->fields[RS_FIELD_TASK_MM].member.offset,
+		.pgd_at = fields->fields[RS_FIELD_MM_PGD].member.offset,
 	};
 	uint64_t current_at[RS_KVM_SAMPLE_VCPUS] = { 0 };
 
@@ -174,7 +181,7 @@ static bool home_find(struct rs_guest_sampler *s, uint32_t at, const struct rs_k
 
 	if (s->vcpus[at].current_at)
 		return true;
-	if (!(state->known & RS_KVM_HAS_SEGMENTS) || state->known & RS_KVM_IS_NESTED ||
+	if (!(state->known & RS_KVM_HAS_VCPU) || state->known & RS_KVM_IS_NESTED ||
 	    s->vcpus[at].tried >= HOMES_TRIED_MAX)
 		return false;
 	s->vcpus[at].tried++;
@@ -188,22 +195,60 @@ static bool home_find(struct rs_guest_sampler *s, uint32_t at, const struct rs_k
 	return gva;
 }
 
-/* Searches for the kernel by the registers of these vCPUs. */
-static struct rs_error *kernel_search(struct rs_guest_sampler *s)
+/* Searches for the kernel by the registers of these vCPUs. With VMX, page tables are those that KVM
+ * read last, which may not exist any more. */
+static struct rs_error *kernel_by_vcpus(struct rs_guest_sampler *s, struct rs_linux **kernel)
 {
 	struct rs_linux_vcpu *vcpus = calloc(s->scan.n_vcpus, sizeof(*vcpus));
-	struct rs_linux *kernel = NULL;
 	struct rs_error *err;
 	uint32_t n = 0;
 
 	if (!vcpus)
 		return rs_error_no_memory();
 	for (uint32_t i = 0; i < s->scan.n_vcpus; i++)
-		if (s->scan.vcpus[i].known & RS_KVM_HAS_CR3 &&
+		if (s->scan.vcpus[i].known & RS_KVM_HAS_VCPU &&
 		    !(s->scan.vcpus[i].known & RS_KVM_IS_NESTED))
 			vcpu_of(&s->scan.vcpus[i], &vcpus[n++]);
-	err = rs_linux_open(&s->memory, vcpus, n, &kernel);
+	err = rs_linux_open(&s->memory, vcpus, n, kernel);
 	free(vcpus);
+	return err;
+}
+
+/* Searches for the kernel by the page tables in RAM, where the vCPU's own is not known. */
+static struct rs_error *kernel_by_roots(struct rs_guest_sampler *s, const struct rs_kvm_state *vcpu,
+					struct rs_linux **kernel)
+{
+	struct rs_linux_vcpu vcpus[RS_IMAGE_ROOTS_MAX];
+	uint64_t roots[RS_IMAGE_ROOTS_MAX];
+	struct rs_x86_regs regs;
+	uint32_t n = 0;
+
+	rs_kvm_state_regs(vcpu, &regs);
+	rs_memory_at(&s->memory, &regs);
+	for (uint32_t i = 0; i < s->scan.n_slots && n < RS_IMAGE_ROOTS_MAX; i++) {
+		const struct rs_kvm_slot_memory *slot = &s->scan.slots[i];
+
+		n += rs_image_roots(&s->memory, slot->gpa, slot->gpa + slot->bytes, roots + n,
+				    RS_IMAGE_ROOTS_MAX - n);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		vcpu_of(vcpu, &vcpus[i]);
+		vcpus[i].regs.cr3 = roots[i];
+	}
+	return rs_linux_open(&s->memory, vcpus, n, kernel);
+}
+
+static struct rs_error *kernel_search(struct rs_guest_sampler *s)
+{
+	const struct rs_kvm_state *first = &s->scan.vcpus[0];
+	struct rs_linux *kernel = NULL;
+	struct rs_error *err = kernel_by_vcpus(s, &kernel);
+
+	if (err && rs_error_code(err) != RS_NO_MEMORY && first->known & RS_KVM_HAS_VCPU &&
+	    !(first->known & RS_KVM_HAS_CR3)) {
+		rs_error_free(err);
+		err = kernel_by_roots(s, first, &kernel);
+	}
 	if (!err)
 		err = root_settle(kernel);
 	if (err) {
@@ -354,17 +399,26 @@ static struct rs_error *user_function(struct rs_guest_sampler *s, const struct r
 	return NULL;
 }
 
+/* Returns whether the host handled an exit that the guest caused. */
+static bool is_handled(const struct rs_kvm_state *state)
+{
+	if (state->known & RS_KVM_HAS_SEGMENTS)
+		return state->exit_code < SVM_INTR || state->exit_code > SVM_SMI;
+	return state->exit_code != VMX_EXTERNAL;
+}
+
 /* Names the function that a vCPU executed. task NULL: unknown. */
 static struct rs_error *sample_fill(struct rs_guest_sampler *s, const struct rs_kvm_state *state,
 				    const struct rs_linux_task *task,
 				    struct rs_guest_sample *sample)
 {
 	sample->vcpu = state->id;
-	sample->is_user = state->cpl == 3;
+	sample->is_user = state->known & RS_KVM_HAS_RIP && state->cpl == 3;
 	sample->is_nested = state->known & RS_KVM_IS_NESTED;
-	sample->is_handled = state->exit_code < SVM_INTR || state->exit_code > SVM_SMI;
+	sample->is_handled = is_handled(state);
+	sample->is_unplaced = !(state->known & RS_KVM_HAS_RIP);
 	sample->rip = state->gpr[RS_KVM_RIP];
-	sample->cr3 = state->cr3;
+	sample->cr3 = state->known & RS_KVM_HAS_CR3 ? state->cr3 : task ? task->cr3 : 0;
 	if (sample->is_nested || !s->kernel)
 		return NULL;
 	if (task) {
@@ -373,6 +427,8 @@ static struct rs_error *sample_fill(struct rs_guest_sampler *s, const struct rs_
 		sample->tgid = task->tgid;
 		memcpy(sample->comm, task->comm, sizeof(sample->comm));
 	}
+	if (sample->is_unplaced)
+		return NULL;
 	if (!sample->is_user)
 		kernel_function(s, sample);
 	else if (task && task->mm)
@@ -404,7 +460,7 @@ static struct rs_error *stack_fill(struct rs_guest_sampler *s, const struct rs_l
 	if (err)
 		return err;
 	sample->stack = &s->stack;
-	s->counts.cut += s->stack.is_cut;
+	s->counts.cut += s->stack.is_cut || s->stack.gap;
 	if (sample->n_frames || !s->stack.n || !first->function)
 		return NULL;
 	s->frame = (struct rs_frame){ .function = first->function, .module = first->module };
@@ -424,7 +480,7 @@ static struct rs_error *on_sample(void *ctx, const struct rs_kvm_sample *from)
 	struct rs_error *err = NULL;
 
 	s->is_stale |= state->generation != s->scan.generation;
-	if (state->known & RS_KVM_IS_PROTECTED || !(state->known & RS_KVM_HAS_RIP)) {
+	if (!(state->known & RS_KVM_HAS_VCPU)) {
 		s->counts.hidden++;
 		return NULL;
 	}
@@ -447,7 +503,7 @@ static struct rs_error *on_sample(void *ctx, const struct rs_kvm_sample *from)
 	}
 	s->doubts = 0;
 	err = sample_fill(s, state, task, &sample);
-	if (!err && task && s->stacks)
+	if (!err && task && s->stacks && !sample.is_unplaced)
 		err = stack_fill(s, task, from, &sample);
 	if (err)
 		return err;
@@ -597,7 +653,7 @@ uint32_t rs_guest_sampler_vcpus(const struct rs_guest_sampler *s)
 
 static enum rs_guest_now now_of(const struct rs_kvm_state *state)
 {
-	if (!state->known)
+	if (!(state->known & (RS_KVM_HAS_VCPU | RS_KVM_IS_PROTECTED)))
 		return RS_NOW_GONE;
 	switch (state->mp_state) {
 	case KVM_MP_STATE_HALTED:
@@ -652,7 +708,7 @@ static struct rs_error *now_pass(struct rs_guest_sampler *s, uint32_t at,
 	bool is_known = false;
 	struct rs_error *err = NULL;
 
-	if (now == RS_NOW_HALTED && before->known & RS_KVM_HAS_RIP) {
+	if (now == RS_NOW_HALTED && before->known & RS_KVM_HAS_VCPU) {
 		err = halted_task(s, at, before, &task, &is_known);
 		if (!err)
 			err = slots_read(s);

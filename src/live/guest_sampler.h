@@ -46,10 +46,12 @@ struct rs_guest_sample {
 	bool is_user;
 	bool is_nested;	 /* a nested guest ran: all else is unknown */
 	bool is_handled; /* the host handled an exit, and the guest waited */
+	/* The same, and KVM had no copy of the address (VMX): neither it nor the mode is known. */
+	bool is_unplaced;
 	bool has_task;
 	int32_t pid, tgid; /* ids of the task; pid is the thread's */
 	char comm[RS_TASK_COMM_BYTES];
-	uint64_t rip, cr3;
+	uint64_t rip, cr3; /* cr3 0: unknown */
 	const char *module; /* a file of the guest; "[kernel]"; a module, "[fuse]"; NULL: unknown */
 	const struct rs_frame *frames; /* innermost inlined first; valid until the next sample */
 	uint32_t n_frames;	       /* 0: the function is unknown */
@@ -59,7 +61,7 @@ struct rs_guest_sample {
 
 struct rs_guest_sampler_counts {
 	uint64_t samples;      /* samples that were passed on */
-	uint64_t cut;	       /* of these, samples whose stacks end before the outermost frame */
+	uint64_t cut;	       /* of these, samples whose stacks lack frames */
 	uint64_t changed;      /* dropped: the data that was read later was of another task */
 	uint64_t unread;       /* dropped: memory that was not present, or not RAM */
 	uint64_t hidden;       /* dropped: the vCPU's registers are encrypted */

@@ -117,19 +117,24 @@ struct rs_error *rs_sampled_stacks_read(struct rs_sampled_stacks *s,
 					struct rs_sampled_stack *stack)
 {
 	struct rs_error *err = space_read(s, task, vcpu, sample);
+	bool has_user;
 
 	rs_arena_deinit(&s->texts);
-	stack->n = 0;
+	stack->n = stack->gap = 0;
 	if (err)
 		return err;
 	s->vmm->sample = sample;
 	err = rs_stacks_read(s->stacks, task, vcpu, &s->stack);
 	s->vmm->sample = NULL;
-	for (uint32_t i = 0; !err && i < s->stack.n; i++)
+	has_user = s->stack.n > s->stack.n_kernel;
+	for (uint32_t i = 0; !err && i < s->stack.n; i++) {
+		if (i == s->stack.n_kernel && *s->stack.kernel_why)
+			stack->gap = stack->n;
 		err = address_add(s, i, stack);
+	}
 	/* In the first and last instructions of a system call, the kernel has no frame that leads
 	 * to user mode. */
-	stack->is_cut = *s->stack.kernel_why || *s->stack.user_why ||
-			(!task->is_kernel && s->stack.n == s->stack.n_kernel);
+	stack->is_cut =
+		*s->stack.user_why || (!has_user && (*s->stack.kernel_why || !task->is_kernel));
 	return err;
 }

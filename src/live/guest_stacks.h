@@ -28,7 +28,8 @@ struct rs_sampled_frame {
 struct rs_sampled_stack {
 	struct rs_sampled_frame frames[RS_SAMPLED_FRAMES_MAX]; /* innermost first */
 	uint32_t n;
-	bool is_cut; /* the stack ends before the outermost frame */
+	uint32_t gap; /* callers of frames[gap - 1], up to frames[gap], are unknown; 0: none are */
+	bool is_cut;  /* the stack ends before the outermost frame */
 };
 
 /* Writes the name of a module of the kernel's, NULL for the kernel itself, as tables have it.

@@ -59,15 +59,23 @@ static const struct rs_kvm_slot_memory *slot_of(const struct rs_vmm_memory *vmm,
 	return NULL;
 }
 
-/* Reads a part of a page from the sample, if it has the page. */
+/* Returns whether the sample has a page from this address on. */
+static bool page_has(const struct rs_kvm_sample_page *page, uint64_t begin, uint64_t at)
+{
+	return page->gva && begin == at - at % PAGE && page->from <= at % PAGE;
+}
+
+/* Reads a part of a page from the sample, if it has that part. */
 static bool sample_read(const struct rs_vmm_memory *vmm, uint64_t gpa, void *buf, size_t bytes)
 {
 	const struct rs_kvm_sample *sample = vmm->sample;
 
 	for (uint32_t i = 0; sample && i < RS_KVM_SAMPLE_PAGES; i++) {
-		if (!sample->pages[i].gva || sample->pages[i].gpa != gpa - gpa % PAGE)
+		const struct rs_kvm_sample_page *page = &sample->pages[i];
+
+		if (!page_has(page, page->gpa, gpa))
 			continue;
-		memcpy(buf, sample->bytes[i] + gpa % PAGE, bytes);
+		memcpy(buf, sample->bytes[i] + gpa % PAGE - page->from, bytes);
 		return true;
 	}
 	return false;
@@ -91,7 +99,7 @@ static bool virtual_allowed(void *ctx, uint64_t gva, size_t bytes)
 	if (!sample || !is_volatile(sample, gva))
 		return true;
 	for (uint32_t i = 0; i < RS_KVM_SAMPLE_PAGES; i++)
-		if (sample->pages[i].gva && sample->pages[i].gva == gva - gva % PAGE)
+		if (page_has(&sample->pages[i], sample->pages[i].gva, gva))
 			return true;
 	return false;
 }

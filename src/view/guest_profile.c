@@ -86,7 +86,7 @@ RS_COLUMN_GETTER(get_mode)
 {
 	const struct rs_guest_row *row = line_at(at)->row;
 
-	if (is_known(row) && !row->is_nested)
+	if (is_known(row) && !row->is_nested && !row->is_unplaced)
 		rs_cell_text(cell, row->is_user ? "user" : "kernel");
 }
 

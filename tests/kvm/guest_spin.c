@@ -2,8 +2,8 @@
 /*
  * The /init of a guest with known work on each processor: processor 0 executes spin_inner() and
  * spin_framed() of the process "spinner", in shares of PART_INNER to PART_FRAMED, processor 1 is in
- * read() of /dev/zero for the process "zeroer", and the others are idle. spin_framed() has a frame
- * pointer.
+ * read() of /dev/zero for the process "zeroer", and the others are idle. With one processor, both
+ * processes take turns on it. spin_framed() has a frame pointer.
  *
  * The guest prints "READY" and the PIDs of these processes on the console. With the kernel's
  * argument did=1 it then prints, ten times a second, "DID", the spinner's number of rounds and the
@@ -20,6 +20,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #define READS_BYTES (1u << 20)
@@ -30,7 +31,10 @@
 #define IDLE_CPU    2
 
 static char buffer[READS_BYTES];
-static uint64_t *rounds; /* shared by the processes */
+static struct {
+	uint64_t rounds;
+	uint32_t named; /* processes that have their name and processor */
+} *shared;
 
 /* A macro, because an inlined function would have a name in the profile. */
 #define TURN(seed, n)                                                                              \
@@ -69,7 +73,7 @@ static void become(const char *name, int cpu)
 	cpu_set_t one;
 
 	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
+	CPU_SET(cpu % get_nprocs(), &one);
 	if (sched_setaffinity(0, sizeof(one), &one) || prctl(PR_SET_NAME, name))
 		_exit(1);
 }
@@ -79,9 +83,10 @@ static void spin(void)
 	uint64_t seed = 1;
 
 	become("spinner", 0);
+	__atomic_add_fetch(&shared->named, 1, __ATOMIC_RELAXED);
 	for (;;) {
 		seed = spin_outer(seed);
-		__atomic_store_n(rounds, *rounds + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&shared->rounds, shared->rounds + 1, __ATOMIC_RELAXED);
 	}
 }
 
@@ -90,6 +95,7 @@ static void read_zeros(void)
 	int fd = open("/dev/zero", O_RDONLY);
 
 	become("zeroer", 1);
+	__atomic_add_fetch(&shared->named, 1, __ATOMIC_RELAXED);
 	while (read(fd, buffer, sizeof(buffer)) > 0)
 		;
 	_exit(1);
@@ -113,16 +119,17 @@ int main(void)
 
 	mkdir("/dev", 0755);
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
-	rounds = mmap(NULL, sizeof(*rounds), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
-	if (rounds == MAP_FAILED)
+	if (shared == MAP_FAILED)
 		return 1;
 	for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++) {
 		pids[i] = fork();
 		if (!pids[i])
 			children[i]();
 	}
-	sleep(1); /* the processes set their names long before the host reads them */
+	while (__atomic_load_n(&shared->named, __ATOMIC_RELAXED) < 2)
+		usleep(1000);
 	snprintf(text, sizeof(text), "<1>READY %d %d\n", pids[0], pids[1]);
 	print(text, strlen(text));
 	become("init", IDLE_CPU);
@@ -131,7 +138,7 @@ int main(void)
 			pause();
 		usleep(DID_US);
 		snprintf(text, sizeof(text), "<1>DID %llu %llu\n",
-			 (unsigned long long)__atomic_load_n(rounds, __ATOMIC_RELAXED),
+			 (unsigned long long)__atomic_load_n(&shared->rounds, __ATOMIC_RELAXED),
 			 (unsigned long long)__builtin_ia32_rdtsc());
 		print(text, strlen(text));
 	}

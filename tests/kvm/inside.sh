@@ -12,14 +12,15 @@ for module in $MODULES; do insmod /modules/$module.ko; done
 KVM_EXIT=/sys/kernel/tracing/events/kvm/kvm_exit
 HIST=hist:keys=common_pid,vcpu_id,exit_reason
 grep -q esr_ec $KVM_EXIT/format && HIST=hist:keys=common_pid,ret,esr_ec # arm64
-WAITS=12000 # of 50 ms
+WAITS=12000 # of
+WAIT_US=50000
 
 until_true() { # until_true WORD...: waits until a command succeeds
 	waits=0
 	until "$@"; do
 		waits=$((waits + 1))
 		[ $waits -lt $WAITS ] || { echo "$*" >>hung; return 1; }
-		usleep 50000
+		usleep $WAIT_US
 	done
 }
 

@@ -74,7 +74,7 @@ IDLES = {"native_safe_halt", "pv_native_safe_halt", "default_idle", "acpi_safe_h
 
 SPUN_BEGIN = """
 echo qemu spun >qemu.command
-/usr/bin/qemu-system-x86_64 -name guest=spun,debug-threads=on -accel kvm -cpu host -smp 3 \\
+/usr/bin/qemu-system-x86_64 -name guest=spun,debug-threads=on -accel kvm -cpu host -smp {smp} \\
 	-m 192 -nodefaults -display none -no-reboot -serial file:console -kernel /guest/vmlinuz \\
 	-initrd /guest/spun -append "console=ttyS0 {quiet} panic=-1 mitigations=off pti=on {append}" \\
 	{more} >qemu.out 2>qemu.err </dev/null &
@@ -84,7 +84,7 @@ until_true grep -q READY console
 
 
 @cases.script(f"""
-{SPUN_BEGIN.format(quiet=bed.QUIET, append='', more='')}
+{SPUN_BEGIN.format(quiet=bed.QUIET, smp=3, append='', more='')}
 run profile /bin/ringside profile --json --top 0 --interval 4ms {SPUN} 12
 run plain /bin/ringside profile --json --top 0 --vm spun 1
 stalled() {{
@@ -120,7 +120,7 @@ def spun(case):
     yield from differ("doctor's row of profile", doctor["profile"], True)
 
 
-def profile_faults(case, name):
+def profile_faults(case, name, vcpus=3):
     """Checks the header of each profile. The machine's own kernel is also the guest's."""
     report = case.json(name)
     yield from differ(f"exit status of {name}", case.status(name), 3 if report["refused"] else 0)
@@ -131,7 +131,7 @@ def profile_faults(case, name):
     yield from differ(f"{name}: parts of what was dropped", parts, report["dropped"])
     yield from differ(f"{name}: ticks", report["ticks"], report["samples"] + report["dropped"])
     yield from differ(f"{name}: vCPUs, and whether they were stopped",
-                      (report["vcpus"], report["stopped"]), (3, False))
+                      (report["vcpus"], report["stopped"]), (vcpus, False))
     # How many samples are dropped depends on when the command runs.
     if (report["dropped"] - report["refused"]) * 20 > report["ticks"] or not report["cost_ns"]:
         yield f"{name}: {report['dropped']} of {report['ticks']} dropped"
@@ -216,6 +216,52 @@ def foreign_stacks(times, task, pid, function):
                 and not re.match(rf"\S+ \(\d+\);_start;.*;main;{function}(;|$)", path))
 
 
+# In this machine a second has 3.5 G cycles, an instruction each: times are short.
+@cases.script(f"""
+WAIT_US=5000
+{SPUN_BEGIN.format(quiet=bed.QUIET, smp=1, append='', more='')}
+run profile /bin/ringside profile --json --top 0 --interval 300us {SPUN} 150ms
+run folded /bin/ringside profile --interval 300us --to folded -o /tmp/folded {SPUN} 100ms
+cp /tmp/folded paths
+run doctor /bin/ringside doctor --json
+stop qemu
+WAIT_US=50000
+""")
+def spun_vmx(case):
+    """profile of a Linux guest whose stack pointer and page table KVM keeps in the VMCS"""
+    yield from differ("QEMU's exit status", case.status("qemu"), 0)
+    ready = READY.search(case.read("console"))
+    if not ready:
+        yield f"the guest is not ready: {case.read('console')}"
+        return
+    spinner, zeroer = map(int, ready.groups())
+    yield from profile_faults(case, "profile", 1)
+    rows = case.json("profile")["rows"]
+    yield from rows_faults(rows, spinner, zeroer)
+    yield from (f"no function: {row}" for row in rows if row["function"] is None)
+    yield from bare_path_faults(case.read("paths").splitlines(), spinner, zeroer)
+    doctor = {row["verb"]: row["works"] for row in case.json("doctor")["rows"]}
+    yield from differ("doctor's row of profile", doctor["profile"], True)
+
+
+def bare_path_faults(lines, spinner, zeroer):
+    """Callers are known of a function with a frame pointer, and up to the entry of a system
+    call."""
+    times = times_of(lines)
+    for task, pid, function in (("spinner", spinner, "spin"), ("zeroer", zeroer, "read_zeros")):
+        yield from foreign_stacks(times, task, pid, function)
+    called = {path.rpartition(";")[2]: path.partition(";")[2] for path in times
+              if path.startswith((f"spinner ({spinner});", f"zeroer ({zeroer});"))}
+    yield from differ("spin_inner()", called.get("spin_inner"), f"{UNKNOWN};spin_inner")
+    for name, words in (("spin_framed", r"_start;.*;main;spin;spin_outer;spin_framed"),
+                        *((name, rf"_start;.*;main;read_zeros;.*read;{re.escape(UNKNOWN)};{name}")
+                          for name in ZEROS if name in called)):
+        if not re.fullmatch(words, called.get(name, "")):
+            yield f"folded: callers of {name}: {called.get(name)}"
+    if not ZEROS & set(called):
+        yield f"folded: {times}"
+
+
 PACES = 4
 # Memory of VMMs that share it with other processes.
 MEMFD = "-object memory-backend-memfd,id=ram,size=192M,share=on -machine memory-backend=ram"
@@ -223,7 +269,7 @@ MARK = re.compile(r"^(\w+) .* DID (\d+) \d+\s+(\d+) \d+ \d+$", re.M)
 
 
 @cases.script(f"""
-{SPUN_BEGIN.format(quiet=bed.QUIET, append='did=1', more=MEMFD)}
+{SPUN_BEGIN.format(quiet=bed.QUIET, smp=3, append='did=1', more=MEMFD)}
 for task in /proc/$(cat qemu.pid)/task/*; do
 	grep -q '^CPU 0/KVM' $task/comm && spinner=$task
 done

@@ -162,8 +162,8 @@ static void storm(void)
 	}
 }
 
-/* Returns whether a file of rings can be made here. Root has its own /run and /dev/shm: the files of
- * other programs would be counted, too. */
+/* Returns whether a file of rings can be made here. Root has its own /run and /dev/shm: the files
+ * of other programs would be counted, too. */
 static bool has_place(void)
 {
 	struct rs_trace_file *file = NULL;

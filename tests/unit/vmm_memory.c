@@ -115,7 +115,9 @@ static void sample_check(void)
 		uint64_t gva;
 		bool is_allowed;
 	} cases[] = {
-		{ 0x7000, true },
+		{ 0x7000, false },
+		{ 0x7fef, false },
+		{ 0x7ff0, true },
 		{ 0x7fff, true },
 		{ 0x8000, false },
 		{ UINT64_C(0xffffc90000010000), false },
@@ -133,10 +135,12 @@ static void sample_check(void)
 	sample.pages[RS_KVM_SAMPLE_TASK + 3].gpa = FAR_AT;
 	sample.pages[RS_KVM_SAMPLE_USER].gva = 0x7000;
 	sample.pages[RS_KVM_SAMPLE_USER].gpa = LOW_AT;
-	memset(sample.bytes[RS_KVM_SAMPLE_USER], 0x5a, PAGE);
+	sample.pages[RS_KVM_SAMPLE_USER].from = 0xff0;
+	memset(sample.bytes[RS_KVM_SAMPLE_USER], 0x5a, 15);
+	sample.bytes[RS_KVM_SAMPLE_USER][15] = 0xa5;
 	vmm.sample = &sample;
 	CHECK(!rs_memory_read_phys(&memory, LOW_AT + PAGE - 1, two, sizeof(two)));
-	CHECK(two[0] == 0x5a && two[1] == byte_of(LOW_AT + PAGE));
+	CHECK(two[0] == 0xa5 && two[1] == byte_of(LOW_AT + PAGE));
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		CHECK(memory.allows(memory.ctx, cases[i].gva, 1) == cases[i].is_allowed);
 	vmm.sample = NULL;
