@@ -122,12 +122,19 @@ static void memory_run(struct fuzz_input *in)
 	struct rs_linux_vcpu vcpu = { .regs = { .cr0 = UINT64_C(1) << 31, .efer = 1 << 10 } };
 	struct rs_memory *memory = calloc(1, sizeof(*memory));
 	struct rs_linux *kernel = NULL;
+	uint64_t roots[RS_IMAGE_ROOTS_MAX];
+	uint32_t n;
 
 	MUST(memory);
 	vcpu.regs.cr3 = fuzz_u64(in);
 	vcpu.regs.cr4 = fuzz_u64(in);
 	vcpu.regs.gs_base = fuzz_u64(in);
 	memory->ram[memory->n_ram++] = (struct rs_ram){ 0, in->left, in->at };
+	rs_memory_at(memory, &vcpu.regs);
+	n = rs_image_roots(memory, 0, in->left, roots, RS_IMAGE_ROOTS_MAX);
+	MUST(n <= RS_IMAGE_ROOTS_MAX);
+	if (n)
+		vcpu.regs.cr3 = roots[n - 1];
 	fuzz_drop(rs_linux_open(memory, &vcpu, 1, &kernel));
 	if (kernel) {
 		struct rs_linux_tasks tasks = { 0 };

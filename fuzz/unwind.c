@@ -76,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rs_memory *memory = calloc(1, sizeof(*memory));
 	uint64_t *stack, frames[80], by_fp = 0;
 	struct rs_x86_regs regs = { 0 };
+	struct rs_unwound bare = { .no_sp = true };
 
 	for (uint32_t i = 0; i < 16; i++)
 		regs.gpr[i] = word(&in);
@@ -93,6 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint32_t i = 1; i < n; i++)
 		MUST((int64_t)(frames[i] << 16) >> 16 == (int64_t)frames[i]);
 	check_names(set, frames, n);
+	rs_unwind_read(set, memory, &regs, &bare);
+	MUST(bare.n >= 1 && bare.n <= RS_STACK_DEPTH_MAX && bare.frames[0] == regs.rip);
 	free(stack);
 	free(memory);
 	return 0;

@@ -101,11 +101,7 @@ stop qemu
 def spun(case):
     """profile shows tasks and functions of a running Linux guest by the guest's names"""
     yield from differ("QEMU's exit status", case.status("qemu"), 0)
-    ready = READY.search(case.read("console"))
-    if not ready:
-        yield f"the guest is not ready: {case.read('console')}"
-        return
-    spinner, zeroer = map(int, ready.groups())
+    spinner, zeroer = pids(case)
     for name in ("profile", "plain", "stall"):
         yield from profile_faults(case, name)
     yield from rows_faults(case.json("profile")["rows"], spinner, zeroer)
@@ -118,6 +114,14 @@ def spun(case):
     yield from differ("status for a missing VM", case.status("other"), 1)
     doctor = {row["verb"]: row["works"] for row in case.json("doctor")["rows"]}
     yield from differ("doctor's row of profile", doctor["profile"], True)
+
+
+def pids(case):
+    """Returns the numbers of the guest's processes, which it prints when both run."""
+    ready = READY.search(case.read("console"))
+    if not ready:
+        raise ValueError(f"the guest is not ready: {case.read('console')}")
+    return map(int, ready.groups())
 
 
 def profile_faults(case, name, vcpus=3):
@@ -230,11 +234,7 @@ WAIT_US=50000
 def spun_vmx(case):
     """profile of a Linux guest whose stack pointer and page table KVM keeps in the VMCS"""
     yield from differ("QEMU's exit status", case.status("qemu"), 0)
-    ready = READY.search(case.read("console"))
-    if not ready:
-        yield f"the guest is not ready: {case.read('console')}"
-        return
-    spinner, zeroer = map(int, ready.groups())
+    spinner, zeroer = pids(case)
     yield from profile_faults(case, "profile", 1)
     rows = case.json("profile")["rows"]
     yield from rows_faults(rows, spinner, zeroer)
