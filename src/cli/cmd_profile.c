@@ -70,7 +70,7 @@ static const char doc[] =
 	"by its page tables, symbols and types. For another guest, the output shows addresses and "
 	"page tables.\n\n"
 	"Exit codes: 0 done; 1 failed; 2 usage error; 3 done, but no Linux was found, its tasks "
-	"are unknown, or samples were dropped for lack of room.\n\n"
+	"are unknown, or samples were dropped because a buffer was full.\n\n"
 	"Examples:\n"
 	"  ringside profile --vm web 10\n"
 	"  ringside profile --vm web --stall\n"
@@ -274,10 +274,11 @@ static int judge(const struct run *run)
 	int code = RS_EXIT_OK;
 
 	rs_guest_sampler_count(run->sampler, &counts);
-	const struct rs_cli_loss losses[] = { { counts.refused, "sample", "lost for lack of room" },
-					      { p->left_out, "sample", "dropped for lack of rows" },
-					      { counts.vcpus_missed, "vCPU",
-						"not sampled because it started later" } };
+	const struct rs_cli_loss losses[] = {
+		{ counts.refused, "sample", "lost because the buffer was full" },
+		{ p->left_out, "sample", "dropped because the table was full" },
+		{ counts.vcpus_missed, "vCPU", "not sampled because it started later" }
+	};
 
 	if (run->has_ended)
 		remark(run, "the VM has ended", NULL);

@@ -144,7 +144,7 @@ bool rs_cli_exits_losses(const char *verb, const struct rs_exits *exits)
 {
 	const struct rs_cli_loss losses[] = { { exits->lost, "record", "lost" },
 					      { exits->dropped, "exit",
-						"not counted for lack of room" } };
+						"not counted because a table was full" } };
 
 	return rs_cli_report_losses(verb, losses, sizeof(losses) / sizeof(losses[0]));
 }

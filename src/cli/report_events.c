@@ -55,11 +55,11 @@ static struct rs_error *show(struct rs_report *report, struct rs_input *input)
 		err = rs_events_print(&a->show, &events);
 	if (!err && !events.count)
 		rs_report_remark(report, "no event of %s is selected", a->show.trace);
-	rs_report_lacks(
-		report,
-		(struct rs_cli_loss[]){ { events.lost, "record", "lost" },
-					{ events.refused, "event", "dropped for lack of room" } },
-		2);
+	rs_report_lacks(report,
+			(struct rs_cli_loss[]){
+				{ events.lost, "record", "lost" },
+				{ events.refused, "event", "dropped because a table was full" } },
+			2);
 	rs_events_sink_destroy(sink);
 	return err;
 }

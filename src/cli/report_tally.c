@@ -132,7 +132,7 @@ static struct rs_error *print(struct rs_report *report, struct rs_sink *sink,
 		(struct rs_cli_loss[]){
 			{ tally.lost, "record", "lost" },
 			{ tally.contradictions, "switch", "of a thread that was not on the CPU" },
-			{ tally.refused, "count", "dropped for lack of room" } },
+			{ tally.refused, "count", "dropped because a table was full" } },
 		3);
 	return NULL;
 }

@@ -135,7 +135,7 @@ static void remarks(struct rs_report *report, const struct shown *s)
 		(struct rs_cli_loss[]){
 			{ s->lost, "record", "lost" },
 			{ s->lost ? 0 : s->losses, "loss", "of an unknown number of records" },
-			{ s->refused, "count", "dropped for lack of room" } },
+			{ s->refused, "count", "dropped because a table was full" } },
 		3);
 	if (!s->rows)
 		rs_report_remark(report, "%s has no event for this report", s->what->trace);

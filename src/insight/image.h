@@ -19,7 +19,7 @@
 #define RS_IMAGE_TO	   UINT64_C(0xffffffffc0000000)
 #define RS_IMAGE_BYTES_MAX (UINT64_C(128) << 20)
 #define RS_IMAGE_RUNS_MAX  64u
-#define RS_IMAGE_ROOTS_MAX 16u
+#define RS_IMAGE_ROOTS_MAX 8u
 
 struct rs_image_run {
 	uint64_t gva, bytes, offset; /* offset in the copy */
@@ -40,8 +40,8 @@ void rs_image_deinit(struct rs_image *image);
 /*
  * Searches RAM from one address to another for page tables of a kernel: such a root has no entry
  * for user memory, and leads to a table for the kernel's addresses. Of the roots that lead to the
- * same table, the first counts. Stores at most `max`, and returns their number. The paging of
- * `memory` says how many levels there are. Reads 8 bytes of each page.
+ * same table, only the first is stored. Stores at most `max`, and returns their number. The paging
+ * of `memory` has the number of levels. Reads 8 bytes of each page.
  */
 uint32_t rs_image_roots(struct rs_memory *memory, uint64_t from, uint64_t to, uint64_t *roots,
 			uint32_t max);

@@ -12,7 +12,7 @@
 #define INIT_COMM	"swapper"
 #define PTI_USER_BIT	(UINT64_C(1) << 12) /* PTI_USER_PGTABLE_BIT, arch/x86/mm/pti.c */
 #define ROOT		UINT64_C(0x000ffffffffff000)
-#define VCPUS_TRIED_MAX 8u
+#define VCPUS_TRIED_MAX RS_IMAGE_ROOTS_MAX
 #define TABLE_ALIGN_MAX 64u
 #define EXPORTED_MAX	(1u << 17) /* number of symbols; kernels have some 30,000 */
 #define NS_PER_S	1000000000

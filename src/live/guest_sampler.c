@@ -231,6 +231,8 @@ static struct rs_error *kernel_by_roots(struct rs_guest_sampler *s, const struct
 		n += rs_image_roots(&s->memory, slot->gpa, slot->gpa + slot->bytes, roots + n,
 				    RS_IMAGE_ROOTS_MAX - n);
 	}
+	if (!n)
+		return rs_error_create(RS_USAGE, "the guest's RAM has no page table of a kernel");
 	for (uint32_t i = 0; i < n; i++) {
 		vcpu_of(vcpu, &vcpus[i]);
 		vcpus[i].regs.cr3 = roots[i];
@@ -399,7 +401,8 @@ static struct rs_error *user_function(struct rs_guest_sampler *s, const struct r
 	return NULL;
 }
 
-/* Returns whether the host handled an exit that the guest caused. */
+/* Returns whether the host handled an exit that the guest caused. Segments are known only with
+ * SVM. */
 static bool is_handled(const struct rs_kvm_state *state)
 {
 	if (state->known & RS_KVM_HAS_SEGMENTS)

@@ -59,7 +59,8 @@ static const struct rs_kvm_slot_memory *slot_of(const struct rs_vmm_memory *vmm,
 	return NULL;
 }
 
-/* Returns whether the sample has a page from this address on. */
+/* Returns whether an address is in the part of a page that the sample has. `begin` is the page's
+ * address of the same kind. */
 static bool page_has(const struct rs_kvm_sample_page *page, uint64_t begin, uint64_t at)
 {
 	return page->gva && begin == at - at % PAGE && page->from <= at % PAGE;

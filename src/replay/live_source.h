@@ -9,7 +9,7 @@
  * Time is the time that the machine ran, in ns, also for timers, so that a guest makes progress
  * however long a probe takes. A late timer fires once. Instructions are not counted: `icount` is 0,
  * and a timer of instructions is rejected, except that 1insns executes single instructions of the
- * processor that stopped last, while the others stand still.
+ * processor that stopped last; the others do not run.
  */
 #ifndef RS_REPLAY_LIVE_SOURCE_H
 #define RS_REPLAY_LIVE_SOURCE_H

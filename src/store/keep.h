@@ -44,7 +44,7 @@ struct rs_keep {
 	uint32_t n;
 	uint64_t bytes;
 	int64_t dropped_to_ns;	 /* the latest end of dropped packets; INT64_MIN: none */
-	int64_t squeezed_out_ns; /* the latest end of those dropped for lack of room, not for age */
+	int64_t squeezed_out_ns; /* the latest end of those dropped to make room */
 };
 
 void rs_keep_init(struct rs_keep *keep, const struct rs_store_keep *limits);

@@ -119,8 +119,8 @@ const char *rs_trace_provider(void);
 /* Returns whether rs_trace_has_addresses() was called. */
 bool rs_trace_addresses(void);
 
-/* Returns the number of events lost since the last call of threads without a ring, for lack of
- * memory, or because too many ended rings wait for a collector. */
+/* Returns the number of events that threads without a ring have lost since the last call. A thread
+ * has no ring if there is no memory, or if too many ended rings wait for a collector. */
 uint64_t rs_trace_ringless_take(void);
 
 /*

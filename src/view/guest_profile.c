@@ -237,7 +237,7 @@ static void head_text(struct rs_out *out, const struct rs_guest_profile_show *sh
 	line_put(out, "samples", text);
 	snprintf(text, sizeof(text),
 		 "%" PRIu64 " (%.2f %%): %" PRIu64 " changed while they were read, %" PRIu64
-		 " not present, %" PRIu64 " encrypted, %" PRIu64 " for lack of room",
+		 " not present, %" PRIu64 " encrypted, %" PRIu64 " because the buffer was full",
 		 dropped(c), all ? 100.0 * (double)dropped(c) / (double)all : 0, c->changed,
 		 c->unread, c->hidden, c->refused);
 	line_put(out, "dropped", text);

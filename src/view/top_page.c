@@ -382,7 +382,7 @@ static void title_lines(const struct rs_top *top, const struct rs_exits *exits,
 	if (top->is_typing)
 		line_add(page, RS_TOP_HEAD, "filter VMs by name: %s_", top->typing);
 	else if (exits->lost || exits->dropped)
-		line_add(page, RS_TOP_WARNING, "%s lost, %s not counted for lack of room",
+		line_add(page, RS_TOP_WARNING, "%s lost, %s not counted because a table was full",
 			 RS_COUNT_OF(exits->lost, "record"), RS_COUNT_OF(exits->dropped, "exit"));
 	else
 		line_add(page, about->note ? RS_TOP_WARNING : RS_TOP_PLAIN,

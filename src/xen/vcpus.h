@@ -40,7 +40,7 @@ void rs_xen_vcpus_deinit(struct rs_xen_vcpus *vcpus);
 /* The slow part of rs_xen_vcpus_find(). */
 struct rs_xen_vcpu *rs_xen_vcpus_lookup(struct rs_xen_vcpus *vcpus, uint32_t dom, uint32_t vcpu);
 
-/* Returns a vCPU, never NULL: the unknown vCPU for impossible numbers and for lack of room. */
+/* Returns a vCPU, never NULL: the unknown vCPU for an impossible number or a full table. */
 static inline struct rs_xen_vcpu *rs_xen_vcpus_find(struct rs_xen_vcpus *vcpus, uint32_t dom,
 						    uint32_t vcpu)
 {

@@ -12,7 +12,8 @@ for module in $MODULES; do insmod /modules/$module.ko; done
 KVM_EXIT=/sys/kernel/tracing/events/kvm/kvm_exit
 HIST=hist:keys=common_pid,vcpu_id,exit_reason
 grep -q esr_ec $KVM_EXIT/format && HIST=hist:keys=common_pid,ret,esr_ec # arm64
-WAITS=12000 # of
+# A wait ends after so many pauses of so many microseconds.
+WAITS=12000
 WAIT_US=50000
 
 until_true() { # until_true WORD...: waits until a command succeeds
