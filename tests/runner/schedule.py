@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs suites in parallel. A suite may use a resource with others (`share`) or exclusively
-(`alone`); the table in tests/suites says which."""
+"""Runs suites in parallel. A suite may use a resource with others (`share`), exclusively (`alone`),
+or with fewer others than there are processors (`busy`); the table in tests/suites says which."""
+import os
 import threading
 import time
 
@@ -8,22 +9,24 @@ import time
 class Resources:
     """The resources in use. The caller holds the lock of the schedule."""
 
-    def __init__(self):
-        self.users = {}  # resource: suites that share it
+    def __init__(self, processors):
+        self.processors = processors
+        self.users = {}  # resource: suites that share it or keep it busy
         self.owned = set()  # resources that one suite has exclusively
 
     def are_free(self, suite):
-        return not any(word in self.owned or self.users.get(word) for word in suite.alone) and \
-            not any(word in self.owned for word in suite.shares)
+        return not (self.owned & (suite.uses["alone"] | suite.uses["share"] | suite.uses["busy"])
+                    or any(self.users.get(word) for word in suite.uses["alone"])
+                    or any(self.users.get(word, 0) >= self.processors for word in suite.uses["busy"]))
 
     def acquire(self, suite):
-        self.owned |= suite.alone
-        for word in suite.shares:
+        self.owned |= suite.uses["alone"]
+        for word in suite.uses["share"] | suite.uses["busy"]:
             self.users[word] = self.users.get(word, 0) + 1
 
     def release(self, suite):
-        self.owned -= suite.alone
-        for word in suite.shares:
+        self.owned -= suite.uses["alone"]
+        for word in suite.uses["share"] | suite.uses["busy"]:
             self.users[word] -= 1
 
 
@@ -34,7 +37,7 @@ class Schedule:
     def __init__(self, suites, run, deadline=None):
         """`run` runs one suite. After `deadline` (time.monotonic()) no suite is begun."""
         self.waiting, self.run, self.deadline = list(suites), run, deadline
-        self.resources, self.changed = Resources(), threading.Condition()
+        self.resources, self.changed = Resources(os.cpu_count() or 1), threading.Condition()
         self.error = None
 
     def is_over(self):

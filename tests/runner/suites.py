@@ -10,7 +10,7 @@ from process import run
 from results import Test
 
 TIERS = ("quick", "check", "all")
-USES = ("share", "alone")
+USES = ("share", "alone", "busy")
 # The tier of a test that a meson.build declares, by its suite there.
 MESON_TIERS = {"full": "check", "all": "all"}
 
@@ -25,13 +25,13 @@ def sanitizers(top):
 
 
 class Suite:
-    """One executable: its name, how to run it, and the resources that it shares or uses
-    exclusively."""
+    """One executable: its name, how to run it, and the resources that it shares, uses exclusively,
+    or keeps busy."""
 
     def __init__(self, name, command, env, cwd):
         self.name, self.command, self.env, self.cwd = name, command, env, cwd
         self.title = name  # with the repetition's number, if it is run several times
-        self.shares, self.alone = set(), set()
+        self.uses = {use: set() for use in USES}  # resources
 
     def run(self):
         return run(self.command, self.env, self.cwd)
@@ -105,9 +105,9 @@ class Table:
         return found
 
     def assign_resources(self, suite):
-        for kind, resource, patterns in self.uses:
+        for use, resource, patterns in self.uses:
             if any(fnmatch.fnmatchcase(suite.name, pattern) for pattern in patterns):
-                (suite.alone if kind == "alone" else suite.shares).add(resource)
+                suite.uses[use].add(resource)
 
     # ---- executables of the tree ----------------------------------------------------------
 
@@ -127,7 +127,7 @@ class Table:
                               {**sanitizers(self.top), **env}, self.top)
                 # Scripts use fixed names below the build directory, so that none runs in parallel
                 # with itself.
-                suite.alone.add(name)
+                suite.uses["alone"].add(name)
                 yield suite
 
     # ---- tests that meson.build files declare ---------------------------------------------
