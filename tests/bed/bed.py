@@ -15,9 +15,12 @@ import io
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
+import tempfile
+import time
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
@@ -30,6 +33,7 @@ CLOUD_KERNEL = "linux-image-cloud-amd64"
 DISK_BYTES = 64 << 20
 LIMIT_S = 1500  # ends a machine that hangs, before tests/run would; no test times anything
 LOOK_S, STILL_LOOKS = 10, 6  # a minute without CPU time means that the emulator is stuck
+SILENT_LOOKS = 60  # and so do ten minutes without output of a machine that prints what it does
 BOOTS = 3
 DONE = "testbed: done"  # the last line that each machine prints before it powers off
 BEGIN, END = "testbed: results", "testbed: end of results"
@@ -50,6 +54,8 @@ head -c {SERIAL_PAD_BYTES} /dev/zero | tr '\\0' ' '; echo; sleep 1
 poweroff -f
 """
 OUTPUT_BYTES = 4000  # of a console, in an error message
+# Lines of QEMU's monitor: the position, the control registers, and the timer and its interrupts
+PROCESSOR = re.compile(r"CPU#|RIP|EIP|RSP|RAX|CR0|GS|EFER|LVTT|Timer|ISR|IRR| *PC=|PSTATE")
 # Arguments of each guest's kernel: without console output, and without self-tests of its
 # cryptography (crypto/testmgr.c), which are more than half of the instructions of a boot.
 QUIET = "quiet cryptomgr.notests"
@@ -98,7 +104,7 @@ class Hung(RuntimeError):
 
 
 class StoodStill(Hung):
-    """The emulator stopped using the CPU: not even a timer was pending."""
+    """The machine made no progress: see class Watch."""
 
 
 class Apt:
@@ -434,48 +440,85 @@ def cpu_ticks(pid):
     return int(fields[11]) + int(fields[12])
 
 
-def console(process, limit_s):
-    """Returns a process's output up to its end. Kills it if it does not end or makes no
-    progress."""
-    had, looks = None, 0
+class Watch:
+    """Whether a machine makes progress: it uses CPU time, and now and then prints something."""
+
+    def __init__(self, process, output):
+        self.process, self.output = process, output
+        self.ticks = self.bytes = None
+        self.still = self.silent = 0  # looks
+
+    def is_stuck(self):
+        ticks, printed = cpu_ticks(self.process.pid), os.fstat(self.output.fileno()).st_size
+        self.still = self.still + 1 if ticks == self.ticks else 0
+        self.silent = self.silent + 1 if printed == self.bytes else 0
+        self.ticks, self.bytes = ticks, printed
+        return self.still >= STILL_LOOKS or self.silent >= SILENT_LOOKS
+
+
+def wait(process, output, limit_s):
+    """Waits until a machine ends. Returns whether it ended or was stuck: None if it was neither
+    within the limit."""
+    watch = Watch(process, output)
     for _ in range(0, limit_s, LOOK_S):
         try:
-            return process.communicate(timeout=LOOK_S)[0], False
+            process.wait(timeout=LOOK_S)
+            return "ended"
         except subprocess.TimeoutExpired:
-            ticks = cpu_ticks(process.pid)
-            looks = looks + 1 if ticks == had else 0
-            had = ticks
-        if looks == STILL_LOOKS:
-            break
-    process.kill()
-    return process.communicate()[0], looks == STILL_LOOKS
+            if watch.is_stuck():
+                return "stuck"
+    return None
 
 
-def boot(command, limit_s=LIMIT_S, env=None):
-    """Runs a machine until it powers off after printing that it is done. Returns its console."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, errors="replace", env=env)
-    output, still = console(process, limit_s)
+def processors(monitor):
+    """Where the processors of a QEMU are, and a second later, from its monitor (a path)."""
+    output = b""
+    try:
+        with socket.socket(socket.AF_UNIX) as to:
+            to.settimeout(LOOK_S)
+            to.connect(monitor)
+            to.sendall(b"info registers\n")
+            time.sleep(1)
+            to.sendall(b"info registers\ninfo lapic\nquit\n")
+            while part := to.recv(1 << 16):
+                output += part
+    except OSError as error:
+        output += f"; {monitor}: {error}".encode()
+    lines = output.decode(errors="replace").splitlines()
+    return "\n".join(line for line in lines if PROCESSOR.match(line)) or "no answer"
+
+
+def boot(command, limit_s=LIMIT_S, env=None, monitor=None):
+    """Runs a machine until it powers off after printing that it is done. Returns its console.
+    `monitor`: the socket of QEMU's monitor, to print in an error what the machine did last."""
+    with tempfile.TemporaryFile() as file:
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file,
+                              stderr=subprocess.STDOUT, env=env) as process:
+            how = wait(process, file, limit_s)
+            last = f"; its processors: {processors(monitor)}" if monitor and how != "ended" else ""
+            process.kill()
+        file.seek(0)
+        output = file.read().decode(errors="replace")
     if DONE not in output:
-        raise (StoodStill if still else Hung)(
-            f"the testbed did not end; its console: {output[-OUTPUT_BYTES:]}")
+        raise (StoodStill if how == "stuck" else Hung)(
+            f"the testbed did not end; its console: {output[-OUTPUT_BYTES:]}{last}")
     return output
 
 
-def boot_again(command, limit_s):
+def boot_again(command, limit_s, monitor):
     """
     The same, for a machine whose emulated processor sometimes stops for ever: QEMU with SVM halts
     with interrupts off (GIF) and waits for one. No timer fires any more, so that its process uses
-    no CPU. A working machine always uses some, because the script inside polls 20 times a second.
+    no CPU. A working machine always uses some, because the script inside polls 20 times a second;
+    and it prints what it waits for.
 """
     for attempt in range(BOOTS):
         try:
-            return boot(command, limit_s)
+            return boot(command, limit_s, monitor=monitor)
         except StoodStill as still:
             if attempt == BOOTS - 1:
                 raise
-            print("# the emulated processor stopped, so the machine is booted again:",
-                  str(still).splitlines()[-1])
+            print(f"# the machine was stuck, so it is booted again: {still}".replace("\n", "\n# "))
 
 
 def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=()):
@@ -556,7 +599,8 @@ def boot_qemu(command, kernel, files, directory, limit_s, disks=()):
         command += ["-drive", f"file={path},format=raw,if=none,id=disk{number}"
                     + (",readonly=on" if number else ""),
                     "-device", f"nvme,drive=disk{number},serial={number}"]
-    boot_again(command, limit_s)
+    monitor = os.path.join(directory, "monitor")
+    boot_again([*command, "-monitor", f"unix:{monitor},server,nowait"], limit_s, monitor)
     return results(disk, os.path.join(directory, "out"))
 
 

@@ -12,8 +12,8 @@ for module in $MODULES; do insmod /modules/$module.ko; done
 KVM_EXIT=/sys/kernel/tracing/events/kvm/kvm_exit
 HIST=hist:keys=common_pid,vcpu_id,exit_reason
 grep -q esr_ec $KVM_EXIT/format && HIST=hist:keys=common_pid,ret,esr_ec # arm64
-# A wait ends after so many pauses of so many microseconds.
-WAITS=12000
+# A wait ends after so many pauses of so many microseconds, and prints what it waits for after some.
+WAITS=6000 WAITS_PRINTED=1200
 WAIT_US=50000
 
 until_true() { # until_true WORD...: waits until a command succeeds
@@ -21,6 +21,7 @@ until_true() { # until_true WORD...: waits until a command succeeds
 	until "$@"; do
 		waits=$((waits + 1))
 		[ $waits -lt $WAITS ] || { echo "$*" >>hung; return 1; }
+		[ $((waits % WAITS_PRINTED)) -gt 0 ] || echo "testbed: still waits: $*"
 		usleep $WAIT_US
 	done
 }
