@@ -32,8 +32,9 @@ BED = os.path.join(BUILD, "testbed")
 CLOUD_KERNEL = "linux-image-cloud-amd64"
 DISK_BYTES = 64 << 20
 LIMIT_S = 1500  # ends a machine that hangs, before tests/run would; no test times anything
-LOOK_S, STILL_LOOKS = 10, 6  # a minute without CPU time means that the emulator is stuck
-SILENT_LOOKS = 60  # and so do ten minutes without output of a machine that prints what it does
+# A minute without CPU time means that a machine is stuck, and so do ten minutes without output: the
+# script inside polls 20 times a second, and prints what it waits for.
+LOOK_S, STILL_LOOKS, SILENT_LOOKS = 1, 60, 600
 BOOTS = 3
 DONE = "testbed: done"  # the last line that each machine prints before it powers off
 BEGIN, END = "testbed: results", "testbed: end of results"
@@ -456,7 +457,59 @@ class Watch:
         return self.still >= STILL_LOOKS or self.silent >= SILENT_LOOKS
 
 
-def wait(process, output, limit_s):
+class Monitor:
+    """QEMU's monitor: a socket that it makes at this path."""
+
+    def __init__(self, path):
+        self.path, self.socket = path, None
+
+    def send(self, *commands):
+        try:
+            if not self.socket:
+                self.socket = socket.socket(socket.AF_UNIX)
+                self.socket.connect(self.path)
+            self.socket.settimeout(LOOK_S)
+            self.socket.sendall("".join(command + "\n" for command in commands).encode())
+        except OSError:  # QEMU has not made it yet, or has ended
+            self.close()
+
+    def received(self, wait_s=0):
+        """Returns the next bytes of its output; b"" if there are none, or if it has ended."""
+        if not self.socket:
+            return b""
+        self.socket.settimeout(wait_s)
+        try:
+            return self.socket.recv(1 << 16)
+        except OSError:
+            return b""
+
+    def press_key(self):
+        """
+        Causes an interrupt. QEMU's SVM sometimes loses the request for one: the thread of the
+        emulated processor changes the requests in VMRUN and #VMEXIT without a lock, and that of
+        the timers at the same time. The interrupt then remains pending in the local APIC, until
+        another one arrives. Without one, the processor spins or halts for ever.
+"""
+        self.send("sendkey shift")
+        while self.received():
+            pass
+
+    def processors(self):
+        """Returns where the processors are, and a second later."""
+        self.send("info registers")
+        time.sleep(1)
+        self.send("info registers", "info lapic", "quit")
+        output = b""
+        while part := self.received(LOOK_S):
+            output += part
+        return "\n".join(line for line in output.decode(errors="replace").splitlines()
+                         if PROCESSOR.match(line)) or "no answer"
+
+    def close(self):
+        self.socket = self.socket and self.socket.close()
+
+
+def wait(process, output, monitor, limit_s):
     """Waits until a machine ends. Returns whether it ended or was stuck: None if it was neither
     within the limit."""
     watch = Watch(process, output)
@@ -467,35 +520,18 @@ def wait(process, output, limit_s):
         except subprocess.TimeoutExpired:
             if watch.is_stuck():
                 return "stuck"
+        if monitor:
+            monitor.press_key()
     return None
 
 
-def processors(monitor):
-    """Where the processors of a QEMU are, and a second later, from its monitor (a path)."""
-    output = b""
-    try:
-        with socket.socket(socket.AF_UNIX) as to:
-            to.settimeout(LOOK_S)
-            to.connect(monitor)
-            to.sendall(b"info registers\n")
-            time.sleep(1)
-            to.sendall(b"info registers\ninfo lapic\nquit\n")
-            while part := to.recv(1 << 16):
-                output += part
-    except OSError as error:
-        output += f"; {monitor}: {error}".encode()
-    lines = output.decode(errors="replace").splitlines()
-    return "\n".join(line for line in lines if PROCESSOR.match(line)) or "no answer"
-
-
 def boot(command, limit_s=LIMIT_S, env=None, monitor=None):
-    """Runs a machine until it powers off after printing that it is done. Returns its console.
-    `monitor`: the socket of QEMU's monitor, to print in an error what the machine did last."""
+    """Runs a machine until it powers off after printing that it is done. Returns its console."""
     with tempfile.TemporaryFile() as file:
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file,
                               stderr=subprocess.STDOUT, env=env) as process:
-            how = wait(process, file, limit_s)
-            last = f"; its processors: {processors(monitor)}" if monitor and how != "ended" else ""
+            how = wait(process, file, monitor, limit_s)
+            last = f"; its processors: {monitor.processors()}" if monitor and how != "ended" else ""
             process.kill()
         file.seek(0)
         output = file.read().decode(errors="replace")
@@ -505,20 +541,20 @@ def boot(command, limit_s=LIMIT_S, env=None, monitor=None):
     return output
 
 
-def boot_again(command, limit_s, monitor):
-    """
-    The same, for a machine whose emulated processor sometimes stops for ever: QEMU with SVM halts
-    with interrupts off (GIF) and waits for one. No timer fires any more, so that its process uses
-    no CPU. A working machine always uses some, because the script inside polls 20 times a second;
-    and it prints what it waits for.
-"""
+def boot_again(command, limit_s, path):
+    """The same, for a QEMU, whose monitor will be at this path. A machine that is stuck is booted
+    again."""
     for attempt in range(BOOTS):
+        monitor = Monitor(path)
         try:
-            return boot(command, limit_s, monitor=monitor)
+            return boot([*command, "-monitor", f"unix:{path},server,nowait"], limit_s,
+                        monitor=monitor)
         except StoodStill as still:
             if attempt == BOOTS - 1:
                 raise
             print(f"# the machine was stuck, so it is booted again: {still}".replace("\n", "\n# "))
+        finally:
+            monitor.close()
 
 
 def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=()):
@@ -599,8 +635,7 @@ def boot_qemu(command, kernel, files, directory, limit_s, disks=()):
         command += ["-drive", f"file={path},format=raw,if=none,id=disk{number}"
                     + (",readonly=on" if number else ""),
                     "-device", f"nvme,drive=disk{number},serial={number}"]
-    monitor = os.path.join(directory, "monitor")
-    boot_again([*command, "-monitor", f"unix:{monitor},server,nowait"], limit_s, monitor)
+    boot_again(command, limit_s, os.path.join(directory, "monitor"))
     return results(disk, os.path.join(directory, "out"))
 
 

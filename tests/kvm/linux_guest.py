@@ -6,6 +6,7 @@ profiled."""
 import math
 import os
 import re
+import statistics
 import subprocess
 import tempfile
 
@@ -263,9 +264,25 @@ def bare_path_faults(lines, spinner, zeroer):
 
 
 PACES = 4
+PACE_NS = 3_000_000_000  # at least this long between two marks
+SLOWER_ERRORS = 6  # standard errors, which chance exceeds once in a thousand times with 2 * PACES rates
 # Memory of VMMs that share it with other processes.
 MEMFD = "-object memory-backend-memfd,id=ram,size=192M,share=on -machine memory-backend=ram"
 MARK = re.compile(r"^(\w+) .* DID (\d+) \d+\s+(\d+) \d+ \d+$", re.M)
+
+
+def slower_faults(rates, reports):
+    """A profiled guest is slower by what the report says, or the difference is noise."""
+    alone, profiled = (statistics.mean(rates[name]) for name in ("alone", "profiled"))
+    error = math.hypot(*(statistics.stdev(each) for each in rates.values())) / math.sqrt(PACES) / alone
+    # The samples of all vCPUs, though only one of them is paced, so that this is the upper limit.
+    cost = max(report["cost_ns"] / PACE_NS for report in reports)
+    slower = 1 - profiled / alone
+    output = (f"the guest is {100 * slower:.1f} % slower when profiled; the samples cost up to "
+              f"{100 * cost:.1f} %, and the standard error is {100 * error:.1f} %")
+    print(f"# {output}")
+    if slower > cost + SLOWER_ERRORS * error:
+        yield output
 
 
 @cases.script(f"""
@@ -301,8 +318,9 @@ def paced(case):
     for name, all_rates in rates.items():
         print(f"# {name}: the guest does {min(all_rates):.0f} to {max(all_rates):.0f} rounds in a "
               f"second of its processor's time, {sum(all_rates) / len(all_rates):.0f} on average")
-    for pace in range(PACES):
-        report = case.json(f"profile{pace}")
+    reports = [case.json(f"profile{pace}") for pace in range(PACES)]
+    yield from slower_faults(rates, reports)
+    for report in reports:
         print(f"# a sample costs {report['cost_ns'] // report['ticks']} ns in the vCPU's thread, "
               f"{report['read_ns'] // report['ticks']} ns in the command; {report['dropped']} of "
               f"{report['ticks']} dropped")
