@@ -7,6 +7,7 @@ import xml.etree.ElementTree as xml
 
 SKIPPED = 77
 SAID_LINES = 60  # of a failed test's output, from its end
+AGAIN_LINES = 12  # of them, in the summary, which is all that some CI systems show
 SLOWEST = 10
 TAP_PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*SKIP\S*\s*(.*))?$", re.I)
 TAP_LINE = re.compile(r"^(not )?ok\b\s*\d*\s*(?:- )?(.*?)(?:\s*#\s*SKIP\S*\s*(.*))?$", re.I)
@@ -71,6 +72,11 @@ def tests_of(ended):
     return plain_tests(ended)
 
 
+def print_output(lines):
+    for line in lines:
+        print(f"      {line}")
+
+
 class Report:
     """All results of a run. Any thread may add to it."""
 
@@ -83,20 +89,21 @@ class Report:
             self.suites.append((name, ended, tests))
             for test in tests:
                 print(test.line(name))
-                if test.result == "FAIL":
-                    for line in test.output:
-                        print(f"      {line}")
+                print_output(test.output if test.result == "FAIL" else ())
             print(end="", flush=True)
 
     def count(self, result):
         return sum(test.result == result for _, _, tests in self.suites for test in tests)
 
-    def print_lines(self, heading, result):
-        lines = [test.line(name) for name, _, tests in self.suites for test in tests
-                 if test.result == result]
-        if lines:
+    def print_all(self, heading, result):
+        found = sorted(((test.line(name), test.output[-AGAIN_LINES:])
+                        for name, _, tests in self.suites for test in tests
+                        if test.result == result))
+        if found:
             print(f"\n{heading}:")
-            print("\n".join(sorted(lines)))
+        for line, output in found:
+            print(line)
+            print_output(output)
 
     def print_slowest(self):
         timed = sorted(((ended.seconds, ended.cpu_s, name) for name, ended, _ in self.suites
@@ -109,8 +116,8 @@ class Report:
     def close(self):
         """Prints the summary. Returns the exit status: 1 if a test failed or none passed."""
         self.print_slowest()
-        self.print_lines("Skipped", "skip")
-        self.print_lines("Failed", "FAIL")
+        self.print_all("Skipped", "skip")
+        self.print_all("Failed", "FAIL")
         print(f"\n{self.count('pass')} passed, {self.count('FAIL')} failed,"
               f" {self.count('skip')} skipped", flush=True)
         return 1 if self.count("FAIL") or not self.count("pass") else 0
