@@ -21,11 +21,11 @@ static void require_ok(struct rs_error *err)
 	exit(1);
 }
 
-static void must(bool is)
+static void must(bool is, const char *what)
 {
 	if (is)
 		return;
-	fprintf(stderr, "%s: the state differs\n", doing);
+	fprintf(stderr, "%s: %s differs\n", doing, what);
 	exit(1);
 }
 
@@ -43,7 +43,8 @@ static void must_be(struct rs_session *s, uint64_t icount, struct rs_state_hash 
 	uint64_t now = 0;
 
 	require_ok(rs_session_icount(s, &now));
-	must(now == icount && is.low == was.low && is.high == was.high);
+	must(now == icount, "the position");
+	must(is.low == was.low && is.high == was.high, "the state");
 }
 
 static void back_and_forth(struct rs_session *s, const uint64_t at[2])
@@ -73,7 +74,8 @@ static void back_and_forth(struct rs_session *s, const uint64_t at[2])
 	must_be(s, at[1], was[1]);
 }
 
-/* A breakpoint at the first instruction; backwards from the second one. */
+/* A breakpoint at the address of the first instruction; backwards from the second one. The last hit
+ * may precede the first instruction: if an interrupt arrives there, another one is executed. */
 static void reverse(struct rs_session *s, const uint64_t at[2])
 {
 	struct rs_session_run run = { .icount = at[1] };
@@ -90,20 +92,20 @@ static void reverse(struct rs_session *s, const uint64_t at[2])
 	require_ok(rs_session_back(s, NULL, &found, &stopped));
 	require_ok(rs_gdb_registers(rs_session_gdb(s), &now));
 	require_ok(rs_session_icount(s, &hit));
-	must(found && now.rip == first.rip && hit >= at[0] && hit < at[1]);
+	must(found && now.rip == first.rip && hit < at[1], "the hit");
 
 	doing = "that the hit was the last";
 	require_ok(rs_gdb_step(rs_session_gdb(s)));
 	while (!done)
 		require_ok(rs_gdb_wait(rs_session_gdb(s), 1000, &done, &stopped));
 	require_ok(rs_session_run(s, &run));
-	must(run.at_target);
+	must(run.at_target, "the next stop");
 
 	doing = "back, without a hit";
 	require_ok(rs_gdb_point(rs_session_gdb(s), RS_GDB_EXEC, first.rip, 1, false));
 	require_ok(rs_session_back(s, NULL, &found, &stopped));
 	require_ok(rs_session_icount(s, &now_at));
-	must(!found && !now_at);
+	must(!found && !now_at, "the position");
 	printf("0x%" PRIx64 " was last hit at instruction %" PRIu64 "\n", first.rip, hit);
 }
 
