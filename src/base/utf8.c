@@ -35,6 +35,15 @@ size_t rs_utf8_len(const char *text, size_t left)
 	return len;
 }
 
+size_t rs_utf8_characters(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += RS_UTF8_BEGINS(*text);
+	return n;
+}
+
 void rs_utf8_mend(char *text, size_t len)
 {
 	for (size_t at = 0; at < len;) {

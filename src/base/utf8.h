@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 
+/* Whether a byte of valid UTF-8 begins a character. */
+#define RS_UTF8_BEGINS(byte) (((byte)&0xc0) != 0x80)
+
 /* Returns the length of the printable UTF-8 sequence (RFC 3629, no controls) at text, or 0 if there
  * is none. */
 size_t rs_utf8_len(const char *text, size_t left);
@@ -12,6 +15,9 @@ size_t rs_utf8_len(const char *text, size_t left);
 /* Returns the length of the UTF-8 sequence (RFC 3629) at text, including controls, or 0 if there is
  * none. */
 size_t rs_utf8_sequence_len(const char *text, size_t left);
+
+/* Returns the number of characters of valid UTF-8. */
+size_t rs_utf8_characters(const char *text);
 
 /* Replaces each byte that is not part of a sequence with '?'. */
 void rs_utf8_mend(char *text, size_t len);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "analyze/call_tree.h"
+#include "base/utf8.h"
 
 #define WIDTH	   1200.0
 #define LEFT	   10.0
@@ -37,10 +38,13 @@ struct flame {
 	uint64_t left_out; /* frames that are too narrow */
 };
 
-/* Writes text in XML. */
+/* Writes at most so many characters of a text in XML. */
 static void put_text(struct rs_out *out, const char *text, size_t most)
 {
-	for (size_t i = 0; text[i] && i < most; i++) {
+	for (size_t i = 0, n = 0; text[i]; i++) {
+		n += RS_UTF8_BEGINS(text[i]);
+		if (n > most)
+			return;
 		rs_out_line(out);
 		switch (text[i]) {
 		case '<':
@@ -147,7 +151,7 @@ static void frame(struct flame *f, const struct rs_call_node *node, uint64_t fro
 	put(out, ")</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"#%06x\"/>",
 	    x, y, width > 0.6 ? width - 0.5 : width, ROW - 1, color(name));
 	put(out, "<text x=\"%.2f\" y=\"%u\">", x + 3, y + 12);
-	if (strlen(name) <= room) {
+	if (rs_utf8_characters(name) <= room) {
 		put_text(out, name, SIZE_MAX);
 	} else if (room >= 3) {
 		put_text(out, name, room - 2);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define PAGE_BITS 12u
 #define VM_READ	  1u /* include/linux/mm.h; also the flags below */
 #define VM_WRITE  2u
@@ -424,11 +426,11 @@ struct rs_error *rs_linux_area_name(struct rs_linux *kernel, const struct rs_lin
 	struct rs_error *err;
 
 	*name = '\0';
-	if (area->file)
-		return file_name(kernel, area->file, name);
-	err = special_name(kernel, area, name);
-	if (err || *name)
+	err = area->file ? file_name(kernel, area->file, name) : special_name(kernel, area, name);
+	if (err || *name) {
+		rs_utf8_mend(name, strlen(name));
 		return err;
+	}
 	if (area->start <= areas->heap_to && area->end >= areas->heap_from)
 		strcpy(name, "[heap]");
 	else if (area->start <= areas->stack && area->end >= areas->stack)

@@ -40,8 +40,8 @@ struct rs_error *rs_linux_area_read(struct rs_linux *kernel, const struct rs_lin
 void rs_linux_areas_deinit(struct rs_linux_areas *areas);
 
 /* Writes an area's name: its file's path, followed by " (deleted)" if the file was removed;
- * "[heap]", "[stack]", "[vdso]"; or "" for memory without a name. name has RS_AREA_NAME_MAX
- * bytes. */
+ * "[heap]", "[stack]", "[vdso]"; or "" for memory without a name. '?' stands for bytes that are not
+ * printable UTF-8. name has RS_AREA_NAME_MAX bytes. */
 struct rs_error *rs_linux_area_name(struct rs_linux *kernel, const struct rs_linux_areas *areas,
 				    const struct rs_linux_area *area, char *name);
 

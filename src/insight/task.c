@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define TASK_BYTES_MAX	 65536u
 #define STACK_END_MAGIC	 UINT64_C(0x57AC6E9D) /* include/uapi/linux/magic.h */
 #define PF_KTHREAD	 0x00200000u	      /* include/linux/sched.h; also the constants below */
@@ -157,6 +159,15 @@ static struct rs_error *relatives_read(struct rs_linux *kernel, uint64_t parent,
 	return err;
 }
 
+bool rs_linux_task_set_name(struct rs_linux_task *task, const void *comm)
+{
+	if (!memchr(comm, '\0', sizeof(task->comm)))
+		return false;
+	memcpy(task->comm, comm, sizeof(task->comm));
+	rs_utf8_mend(task->comm, strlen(task->comm));
+	return true;
+}
+
 static struct rs_error *task_parse(struct rs_linux *kernel, const uint8_t *copy, size_t bytes,
 				   struct rs_linux_task *task)
 {
@@ -169,8 +180,7 @@ static struct rs_error *task_parse(struct rs_linux *kernel, const uint8_t *copy,
 
 	if (comm->bytes != sizeof(task->comm) || comm->offset + sizeof(task->comm) > bytes)
 		return rs_error_create(RS_USAGE, "task_struct.comm has %u bytes", comm->bytes);
-	memcpy(task->comm, copy + comm->offset, sizeof(task->comm));
-	if (!memchr(task->comm, '\0', sizeof(task->comm)))
+	if (!rs_linux_task_set_name(task, copy + comm->offset))
 		return rs_error_create(RS_DAMAGED, "its name does not end");
 	task->pid = (int32_t)rs_linux_value(kernel, copy, bytes, RS_FIELD_TASK_PID);
 	task->tgid = (int32_t)rs_linux_value(kernel, copy, bytes, RS_FIELD_TASK_TGID);

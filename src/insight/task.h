@@ -24,8 +24,12 @@ struct rs_linux_task {
 	int32_t ppid;
 	char state; /* as in /proc/PID/stat */
 	bool is_kernel;
-	char comm[RS_TASK_COMM_BYTES];
+	char comm[RS_TASK_COMM_BYTES]; /* printable UTF-8: '?' stands for each other byte */
 };
+
+/* Sets the name from task_struct.comm, RS_TASK_COMM_BYTES bytes, which any process may set. Returns
+ * false, and sets nothing, if it does not end. */
+bool rs_linux_task_set_name(struct rs_linux_task *task, const void *comm);
 
 /* Reads and checks the task at an address. Returns RS_DAMAGED, with the reason, if it is not a
  * task. */

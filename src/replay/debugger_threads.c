@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "insight/stack.h"
 
 #define PAGE_BYTES  4096u
@@ -126,8 +125,6 @@ static const struct rs_linux_task *task_of(struct rs_debugger_threads *t, int64_
 static void describe(const struct rs_debugger_threads *t, const struct rs_linux_task *task,
 		     struct rs_debugger_thread *thread)
 {
-	size_t used, n;
-
 	*thread = (struct rs_debugger_thread){ .id = task ? id_of(task) : RS_DEBUGGER_PROCESSOR };
 	if (!task) {
 		snprintf(thread->name, sizeof(thread->name), "CPU %" PRId64,
@@ -135,11 +132,7 @@ static void describe(const struct rs_debugger_threads *t, const struct rs_linux_
 		snprintf(thread->extra, sizeof(thread->extra), "its task is unknown");
 		return;
 	}
-	n = rs_utf8_escape(task->comm, strnlen(task->comm, sizeof(task->comm)), thread->name,
-			   sizeof(thread->name) - 1, &used);
-	for (size_t i = 0; i < n; i++)
-		if (thread->name[i] == '\n' || thread->name[i] == '\t')
-			thread->name[i] = '?';
+	snprintf(thread->name, sizeof(thread->name), "%s", task->comm);
 	snprintf(thread->extra, sizeof(thread->extra), "pid %d, tid %d, state %c%s", task->tgid,
 		 task->pid, task->state, thread->id == t->current ? ", on the processor" : "");
 }

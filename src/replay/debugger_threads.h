@@ -31,8 +31,7 @@
 
 struct rs_debugger_thread {
 	int64_t id;
-	/* Its printable name; each byte may need four. */
-	char name[4 * RS_TASK_COMM_BYTES];
+	char name[32];	/* printable */
 	char extra[64]; /* "pid 12, tid 13, state S" */
 };
 

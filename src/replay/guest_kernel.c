@@ -57,11 +57,9 @@ static struct rs_error *is_last(struct rs_guest_kernel *g, uint64_t address, boo
 		err = rs_linux_read(g->kernel, address, RS_FIELD_TASK_MM, &mm);
 	if (!err)
 		err = rs_linux_bytes(g->kernel, address + comm->offset, name, sizeof(name));
-	if (err || mm != g->task.mm || (int32_t)pid != g->task.pid ||
-	    (int32_t)tgid != g->task.tgid || !memchr(name, '\0', sizeof(name)))
+	if (err || mm != g->task.mm || (int32_t)pid != g->task.pid || (int32_t)tgid != g->task.tgid)
 		return err;
-	memcpy(g->task.comm, name, sizeof(name));
-	*same = true;
+	*same = rs_linux_task_set_name(&g->task, name);
 	return NULL;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/duration.h"
+#include "base/utf8.h"
 
 #define NS_PER_S   1000000000u
 #define WIDTH_MAX  60 /* a longer cell moves the following cells to the right */
@@ -146,16 +147,6 @@ static const struct rs_column *next_shown(const struct rs_table *table,
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* Returns the terminal columns of a text: the number of its bytes that begin a UTF-8 sequence. */
-static int columns_of(const char *text)
-{
-	int n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80;
-	return n;
-}
-
 static const char *time_text(const struct rs_table *table, struct rs_cell *cell)
 {
 	uint64_t ns;
@@ -202,7 +193,7 @@ static const char *cell_text(const struct rs_table *table, const struct rs_colum
 static void widen(struct rs_table *table, const struct rs_column *column, const char *text)
 {
 	uint16_t *width = &table->widths[column - table->columns];
-	int n = columns_of(text);
+	int n = (int)rs_utf8_characters(text);
 
 	assert(column - table->columns < RS_TABLE_COLUMNS_MAX);
 	*width = *width < column->width ? column->width : *width;
@@ -238,7 +229,7 @@ static void put_text_line(const struct rs_table *table, const void *row)
 	{
 		struct rs_cell cell;
 		const char *text = row ? cell_text(table, column, row, &cell) : column->head;
-		int blanks = table->widths[column - table->columns] - columns_of(text);
+		int blanks = table->widths[column - table->columns] - (int)rs_utf8_characters(text);
 		bool left = table->fixed || column->type == RS_COLUMN_TEXT;
 
 		rs_out_line(out);

@@ -95,6 +95,17 @@ CALLED void run(const char *name)
 	_exit(0);
 }
 
+/* A process may have any name. */
+CALLED void hostile(void)
+{
+	if (fork())
+		return;
+	prctl(PR_SET_NAME, "a;b\n\xff<\x1b[1m");
+	for (volatile long i = 0; i < UNIT; i++)
+		;
+	_exit(0);
+}
+
 int main(void)
 {
 	if (getenv("again")) {
@@ -105,6 +116,8 @@ int main(void)
 	}
 	run("alpha");
 	run("beta");
+	if (unit == UNIT)
+		hostile();
 	while (unit != UNIT) {
 		printf("round \n");
 		fflush(stdout);

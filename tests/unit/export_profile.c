@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/utf8.h"
 #include "export/profile.h"
 
 static const struct rs_profile_value values[] = { { "count", "count" }, { "space", "bytes" } };
@@ -81,6 +82,32 @@ TEST(a_flame_graph_s_frames_lie_within_their_callers)
 	CHECK(strstr(text, "http") == strstr(text, "http://www.w3.org/2000/svg"));
 	free(text);
 	rs_profile_deinit(&profile);
+}
+
+TEST(a_label_of_a_flame_graph_is_cut_between_characters)
+{
+	static const char name[] = "grösse_der_fläche_überall";
+	struct rs_profile profile;
+	size_t n;
+	char *text, *label;
+
+	/* Names whose labels have all lengths from 3 characters on */
+	for (uint64_t others = 1; others < 60; others++) {
+		rs_profile_init(&profile, values, 2);
+		path_add(&profile, (const char *[]){ name }, 1, 1);
+		path_add(&profile, (const char *[]){ "b" }, 1, others);
+		text = written(rs_profile_write_flame, &profile, &n);
+		rs_utf8_mend(text, n);
+		label = strstr(text, "data-name=\"grö");
+		CHECK(label && strstr(label, name) != NULL);
+		label = label ? strstr(label, "<text") : NULL;
+		label = label ? strchr(label, '>') : NULL;
+		REQUIRE(label);
+		label[1 + strcspn(label + 1, "<")] = '\0';
+		CHECK(!strchr(label, '?'));
+		free(text);
+		rs_profile_deinit(&profile);
+	}
 }
 
 /* Decompresses the output, and searches for the encodings of some fields. */
