@@ -89,7 +89,7 @@ TEST(a_label_of_a_flame_graph_is_cut_between_characters)
 	static const char name[] = "grösse_der_fläche_überall";
 	struct rs_profile profile;
 	size_t n;
-	char *text, *label;
+	char *text, *label, *end;
 
 	/* Names whose labels have all lengths from 3 characters on */
 	for (uint64_t others = 1; others < 60; others++) {
@@ -99,11 +99,12 @@ TEST(a_label_of_a_flame_graph_is_cut_between_characters)
 		text = written(rs_profile_write_flame, &profile, &n);
 		rs_utf8_mend(text, n);
 		label = strstr(text, "data-name=\"grö");
-		CHECK(label && strstr(label, name) != NULL);
-		label = label ? strstr(label, "<text") : NULL;
-		label = label ? strchr(label, '>') : NULL;
 		REQUIRE(label);
-		label[1 + strcspn(label + 1, "<")] = '\0';
+		label = strstr(label, "<text");
+		REQUIRE(label);
+		end = strstr(label, "</text>");
+		REQUIRE(end);
+		*end = '\0';
 		CHECK(!strchr(label, '?'));
 		free(text);
 		rs_profile_deinit(&profile);
