@@ -264,7 +264,7 @@ def bare_path_faults(lines, spinner, zeroer):
 
 
 PACES = 4
-PACE_NS = 3_000_000_000  # at least this long between two marks
+PACE_S = 3  # at least this long between two marks
 SLOWER_ERRORS = 6  # standard errors, which chance exceeds once in a thousand times with 2 * PACES rates
 # Memory of VMMs that share it with other processes.
 MEMFD = "-object memory-backend-memfd,id=ram,size=192M,share=on -machine memory-backend=ram"
@@ -276,7 +276,7 @@ def slower_faults(rates, reports):
     alone, profiled = (statistics.mean(rates[name]) for name in ("alone", "profiled"))
     error = math.hypot(*(statistics.stdev(each) for each in rates.values())) / math.sqrt(PACES) / alone
     # The samples of all vCPUs, though only one of them is paced, so that this is the upper limit.
-    cost = max(report["cost_ns"] / PACE_NS for report in reports)
+    cost = max(report["cost_ns"] / 1e9 / PACE_S for report in reports)
     slower = 1 - profiled / alone
     output = (f"the guest is {100 * slower:.1f} % slower when profiled; the samples cost up to "
               f"{100 * cost:.1f} %, and the standard error is {100 * error:.1f} %")
@@ -297,16 +297,16 @@ mark() {{ # the guest's next line, and the CPU time of its processor's thread
 	echo $1 $(last) $(cat $spinner/schedstat) >>marks
 }}
 for pace in {' '.join(map(str, range(PACES)))}; do
-	mark alone; sleep 3; mark alone
+	mark alone; sleep {PACE_S}; mark alone
 	/bin/ringside profile --json {SPUN} >profile$pace.out 2>>profile.err & profiler=$!
 	until_true attached $profiler
-	mark profiled; sleep 3; mark profiled
+	mark profiled; sleep {PACE_S}; mark profiled
 	kill -INT $profiler; wait $profiler
 done
 stop qemu
 """)
 def paced(case):
-    """profile of a guest with memory in a memfd; its cost for the guest is printed"""
+    """profile of a guest with memory in a memfd; it slows the guest by what its report says, or noise"""
     yield from differ("QEMU's exit status", case.status("qemu"), 0)
     marks = [(mark[0], int(mark[1]), int(mark[2])) for mark in MARK.findall(case.read("marks"))]
     if len(marks) != 4 * PACES:
