@@ -8,25 +8,36 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
+#include "base/now.h"
+#include "base/random.h"
 #include "kvm/bpf_log.h"
 #include "kvm/bpf_object.h"
 #include "kvm/kvm.h"
 #include "kvm/sample.skel.h" /* needs the types above */
 
-#define RING_BYTES     (16u << 20)
-#define LOOK_TRIES     8u /* the slots are read again if they change during the scan */
+#define RING_BYTES (16u << 20)
+#define LOOK_TRIES 8u /* the slots are read again if they change during the scan */
+/* After this many ticks a clock gets another period, from 3/4 to 5/4 of the interval. */
+#define TURN_TICKS     4u
 #define SCAN_BYTES_MAX (RS_KVM_SAMPLE_VCPUS * sizeof(struct rs_kvm_scan_vcpu) + (1u << 20))
 /* Intel SDM volume 3, 24.6; AMD APM volume 2, 15.4. */
 #define LEAF_VMX 1u
 #define VMX_BIT	 (1u << 5)
 #define LEAF_SVM 0x80000001u
 #define SVM_BIT	 (1u << 2)
+
+struct rs_kvm_clock {
+	struct bpf_link *link; /* owns the event; NULL: no clock */
+	int event;
+	uint64_t turned_at; /* the ticks when it got its period */
+};
 
 struct rs_kvm_sampler {
 	int pid;
@@ -37,7 +48,8 @@ struct rs_kvm_sampler {
 	struct rs_kvm_target *targets;
 	struct rs_kvm_sample_guest *guest;
 	struct ring_buffer *ring;
-	struct bpf_link *clocks[RS_KVM_SAMPLE_VCPUS];
+	struct rs_kvm_clock clocks[RS_KVM_SAMPLE_VCPUS];
+	uint64_t interval_ns, random;
 	int *outputs; /* with VMX: an event for each CPU, which the programs output to; -1: none */
 	uint32_t n_outputs;
 	struct rs_kvm_state vcpus[RS_KVM_SAMPLE_VCPUS];
@@ -333,14 +345,21 @@ void rs_kvm_sampler_guest(struct rs_kvm_sampler *s, const struct rs_kvm_sample_g
 		s->targets[i].current_at = current_at ? current_at[i] : 0;
 }
 
-static struct rs_error *clock_start(struct rs_kvm_sampler *s, uint32_t at, uint64_t interval_ns)
+static uint64_t period_next(struct rs_kvm_sampler *s)
+{
+	uint64_t half = s->interval_ns / 2;
+
+	return s->interval_ns - half / 2 + rs_random_next(&s->random) % half;
+}
+
+static struct rs_error *clock_start(struct rs_kvm_sampler *s, uint32_t at)
 {
 	LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = at);
 	const struct rs_kvm_state *vcpu = &s->vcpus[at];
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
 					.size = sizeof(attr),
 					.config = PERF_COUNT_SW_CPU_CLOCK,
-					.sample_period = interval_ns,
+					.sample_period = period_next(s),
 					.disabled = 1 };
 	int fd = (int)syscall(SYS_perf_event_open, &attr, (pid_t)vcpu->tid, -1, -1,
 			      PERF_FLAG_FD_CLOEXEC);
@@ -352,8 +371,9 @@ static struct rs_error *clock_start(struct rs_kvm_sampler *s, uint32_t at, uint6
 	s->targets[at].kvm = vcpu->kvm;
 	s->targets[at].id = vcpu->id;
 	s->targets[at].vcpu = vcpu->vcpu;
-	s->clocks[at] = bpf_program__attach_perf_event_opts(s->tick, fd, &options);
-	if (s->clocks[at])
+	s->clocks[at].event = fd;
+	s->clocks[at].link = bpf_program__attach_perf_event_opts(s->tick, fd, &options);
+	if (s->clocks[at].link)
 		return NULL;
 	close(fd);
 	return rs_bpf_log_error(errno, "cannot attach to a clock");
@@ -365,9 +385,11 @@ struct rs_error *rs_kvm_sampler_start(struct rs_kvm_sampler *s, uint64_t interva
 	struct rs_error *err = NULL;
 
 	s->is_started = true;
+	s->interval_ns = interval_ns;
+	s->random ^= rs_now_ns(CLOCK_MONOTONIC);
 	for (uint32_t i = 0; !err && i < s->n; i++)
-		if (s->vcpus[i].tid && !s->clocks[i])
-			err = clock_start(s, i, interval_ns);
+		if (s->vcpus[i].tid && !s->clocks[i].link)
+			err = clock_start(s, i);
 	libbpf_set_print(before);
 	return err;
 }
@@ -375,8 +397,27 @@ struct rs_error *rs_kvm_sampler_start(struct rs_kvm_sampler *s, uint64_t interva
 void rs_kvm_sampler_stop(struct rs_kvm_sampler *s)
 {
 	for (uint32_t i = 0; i < RS_KVM_SAMPLE_VCPUS; i++) {
-		bpf_link__destroy(s->clocks[i]);
-		s->clocks[i] = NULL;
+		bpf_link__destroy(s->clocks[i].link);
+		s->clocks[i].link = NULL;
+	}
+}
+
+/*
+ * A guest may repeat its work in a multiple of the period, and a clock in step with it would sample
+ * the same part each time. A new period costs an interrupt of the vCPU's CPU, so it is given after
+ * several ticks. If it cannot be given, the clock keeps the one it has.
+ */
+static void clocks_turn(struct rs_kvm_sampler *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint64_t period, ticks = __atomic_load_n(&s->targets[i].ticks, __ATOMIC_RELAXED);
+		struct rs_kvm_clock *clock = &s->clocks[i];
+
+		if (!clock->link || ticks - clock->turned_at < TURN_TICKS)
+			continue;
+		clock->turned_at = ticks;
+		period = period_next(s);
+		ioctl(clock->event, PERF_EVENT_IOC_PERIOD, &period);
 	}
 }
 
@@ -391,6 +432,7 @@ rs_kvm_sampler_poll(struct rs_kvm_sampler *s,
 	ring_buffer__consume(s->ring);
 	err = s->err;
 	s->err = NULL;
+	clocks_turn(s);
 	return err;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "replay/source.h"
 #include <ringside/record.h>
 
@@ -298,16 +299,6 @@ uint32_t rs_replay_probe_payload(const struct rs_replay_probe *probe, struct rs_
 
 /* ---- timers ------------------------------------------------------------------------------- */
 
-/* Returns Splitmix64's mix of a seed and a round. */
-static uint64_t mixed(uint64_t seed, uint64_t round)
-{
-	uint64_t x = seed + (round + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
 static void place(struct rs_replay_probe *p, bool steady, uint64_t seed)
 {
 	uint64_t begin;
@@ -317,7 +308,8 @@ static void place(struct rs_replay_probe *p, bool steady, uint64_t seed)
 		p->next = UINT64_MAX; /* beyond any guest's end */
 		return;
 	}
-	p->next = begin + (steady ? p->period : 1 + mixed(seed + p->period, p->round) % p->period);
+	p->next = begin +
+		  (steady ? p->period : 1 + rs_random_at(seed + p->period, p->round) % p->period);
 }
 
 static void advance(struct rs_replay_probe *p, uint64_t now, bool steady, uint64_t seed)

@@ -4,6 +4,7 @@
  * bytes has a point, and their frees. Also part of the guest library, so no libc and no floating
  * point.
  */
+#include "base/random.h"
 #include "ring/stack.h"
 
 #define LOG2_BITS 6 /* of the mantissa that select a table entry */
@@ -23,16 +24,6 @@ static const uint32_t log2_of[(1 << LOG2_BITS) + 1] = {
 };
 
 #define LN2_Q32 UINT64_C(0xb17217f8) /* ln(2) * 2^32 */
-
-/* A step of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators). */
-static uint64_t random_next(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
 
 /* With u = random / 2^64: -log2(u) = zeros + 1 - log2(1 + fraction). */
 uint64_t rs_sample_distance(uint64_t random, uint64_t mean)
@@ -65,7 +56,7 @@ static void sampler_init(struct rs_sbuf_producer *p, uint64_t interval)
 		p->sample_state = seed ? seed + p->cpu_bits : rs_tsc() ^ (uintptr_t)p;
 	}
 	p->sample_interval = interval;
-	p->sample_left = rs_sample_distance(random_next(&p->sample_state), interval);
+	p->sample_left = rs_sample_distance(rs_random_next(&p->sample_state), interval);
 	rs_record_put(p, RS_ID_MEMORY_SAMPLING, &interval, sizeof(interval));
 }
 
@@ -77,7 +68,7 @@ bool rs_sample_take(struct rs_sbuf_producer *p, uint64_t size)
 		sampler_init(p, interval);
 	if (rs_sample_pass(p, size))
 		return false;
-	p->sample_left = rs_sample_distance(random_next(&p->sample_state), interval);
+	p->sample_left = rs_sample_distance(rs_random_next(&p->sample_state), interval);
 	return true;
 }
 
