@@ -231,6 +231,14 @@ static uint32_t roots_of(uint64_t cr3, uint64_t roots[2])
 	return cr3 & PTI_USER_BIT ? 2 : 1;
 }
 
+bool rs_linux_is_root(uint64_t cr3, uint64_t root)
+{
+	uint64_t roots[2];
+	uint32_t n = roots_of(cr3, roots);
+
+	return roots[0] == root || roots[n - 1] == root;
+}
+
 static struct rs_error *attempt_vcpu(const struct rs_memory *memory,
 				     const struct rs_linux_vcpu *vcpu, struct rs_linux **out)
 {

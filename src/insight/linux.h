@@ -92,6 +92,10 @@ struct rs_error *rs_linux_bytes(struct rs_linux *kernel, uint64_t gva, void *buf
 struct rs_error *rs_linux_cpu(struct rs_linux *kernel, const struct rs_linux_vcpu *vcpu,
 			      uint32_t *cpu, uint64_t *base);
 
+/* Returns whether a processor with this CR3 uses the page table of a process, or the user's part of
+ * it with PTI. */
+bool rs_linux_is_root(uint64_t cr3, uint64_t root);
+
 /* Returns the address of the pointer to the task that a vCPU runs. It does not change. */
 struct rs_error *rs_linux_current_at(struct rs_linux *kernel, uint64_t base, uint64_t *gva);
 /* Returns the unchecked address of the task that a vCPU runs. rs_linux_task_read() checks it. */

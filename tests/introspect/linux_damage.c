@@ -280,6 +280,37 @@ static bool orc_is_hit(struct rs_linux *kernel)
 	       section_is_hit(kernel, "__start_orc_unwind_ip", "__stop_orc_unwind_ip");
 }
 
+/* Reads the page-table entries that map an address of the kernel into touched[OF_ENTRIES]. Returns
+ * whether it is mapped. */
+static bool entries_get(struct rs_linux *kernel, uint64_t gva)
+{
+	enum rs_fault fault;
+	uint64_t gpa;
+
+	rs_linux_moved(kernel); /* so that the entries are read again */
+	n_touched[OF_ENTRIES] = 0;
+	recording = OF_ENTRIES;
+	fault = rs_memory_translate(&kernel->memory, gva, &gpa);
+	recording = N_KINDS;
+	return !fault && n_touched[OF_ENTRIES];
+}
+
+/* Returns whether a change is in a page-table entry that maps a stack. Only these entries have the
+ * addresses of its pages, and the stacks of other tasks have valid frames, too. */
+static bool stack_entry_is_hit(struct rs_linux *kernel, uint64_t from, uint64_t to)
+{
+	for (uint64_t page = from; page < to; page += PAGE) {
+		if (!entries_get(kernel, page))
+			continue;
+		for (uint32_t i = 0; i < n_touched[OF_ENTRIES]; i++)
+			for (uint32_t c = 0; c < n_changes; c++)
+				if (changes[c].gpa < touched[OF_ENTRIES][i].gpa + 8 &&
+				    touched[OF_ENTRIES][i].gpa < changes[c].gpa + changes[c].bytes)
+					return true;
+	}
+	return false;
+}
+
 /* Returns whether a change is on a stack that has the task's frames: the task's own or, if a
  * processor runs it, the stack in use, which may be that of interrupts. */
 static bool stack_is_hit(struct rs_linux *kernel, const struct rs_linux_task *task)
@@ -288,15 +319,27 @@ static bool stack_is_hit(struct rs_linux *kernel, const struct rs_linux_task *ta
 	uint64_t from, to;
 
 	if (drop(rs_linux_task_stack(kernel, task, &from, &to)) &&
-	    is_hit(kernel, from, (uint32_t)(to - from)))
+	    (is_hit(kernel, from, (uint32_t)(to - from)) || stack_entry_is_hit(kernel, from, to)))
 		return true;
 	return vcpu &&
 	       is_hit(kernel, vcpu->regs.gpr[7] & ~(uint64_t)(STACK_BYTES - 1), STACK_BYTES);
 }
 
+/* Returns whether the only frame is what a processor in the kernel executes. The stack names that
+ * its stack pointer is on none of the task's stacks. */
+static bool is_only_of_vcpu(const struct result *is)
+{
+	for (uint32_t i = 0; i < n_vcpus && is->is_cut && is->n_frames == 1; i++)
+		if (!(vcpus[i].regs.cs & 3) && is->frames[0] == vcpus[i].regs.rip)
+			return true;
+	return false;
+}
+
 /* Returns whether the frames are the same, or the same up to a point that the stack names. */
 static bool is_same_frames(const struct result *was, const struct result *is)
 {
+	if (is_only_of_vcpu(is))
+		return true;
 	return is->n_frames <= was->n_frames && (is->n_frames == was->n_frames || is->is_cut) &&
 	       !memcmp(is->frames, was->frames, is->n_frames * sizeof(*is->frames));
 }
@@ -430,43 +473,77 @@ static void damage_tasks(struct rs_linux *kernel, struct rs_stacks *stacks)
 	compare(kernel);
 }
 
+/* Returns the place of the lowest page-table entry that maps an address of the kernel, or 0. */
+static uint64_t entry_of(struct rs_linux *kernel, uint64_t gva)
+{
+	return entries_get(kernel, gva) ? touched[OF_ENTRIES][n_touched[OF_ENTRIES] - 1].gpa : 0;
+}
+
 /* Returns the place of the page-table entry of the kernel that maps a task's page table, or 0. */
 static uint64_t entry_of_root(struct rs_linux *kernel, const struct rs_linux_task *task)
 {
-	uint64_t pgd, gpa;
-	enum rs_fault fault;
+	uint64_t pgd;
 
 	if (!task->mm || !drop(rs_linux_read(kernel, task->mm, RS_FIELD_MM_PGD, &pgd)))
 		return 0;
-	rs_linux_moved(kernel); /* so that the entries are read again */
-	n_touched[OF_ENTRIES] = 0;
-	recording = OF_ENTRIES;
-	fault = rs_memory_translate(&kernel->memory, pgd, &gpa);
-	recording = N_KINDS;
-	return fault || !n_touched[OF_ENTRIES] ? 0
-					       : touched[OF_ENTRIES][n_touched[OF_ENTRIES] - 1].gpa;
+	return entry_of(kernel, pgd);
 }
 
-/* The kernel's direct map leads from the page table of each task to that of another. */
-static void damage_roots(struct rs_linux *kernel, struct rs_stacks *stacks)
+/* Returns the place of the page-table entry that maps the page with a waiting task's registers, in
+ * which its frames begin, or 0. */
+static uint64_t entry_of_stack(struct rs_linux *kernel, const struct rs_linux_task *task)
+{
+	struct rs_x86_regs regs;
+
+	return drop(rs_linux_task_registers(kernel, task, &regs)) ? entry_of(kernel, regs.gpr[7])
+								  : 0;
+}
+
+/* Replaces a word, and compares what is read. */
+static void replace(struct rs_linux *kernel, struct rs_stacks *stacks, uint64_t gpa,
+		    const void *word)
+{
+	n_changes = 1;
+	changes[0] = (struct range){ gpa, 8 };
+	memcpy(saved[0], ram + gpa, 8);
+	memcpy(ram + gpa, word, 8);
+	results_get(kernel, stacks, &now);
+	undo();
+	compare(kernel);
+}
+
+/* Damages the entries that entry_of_row() names: each leads to what that of another task maps. */
+static void damage_entries(struct rs_linux *kernel, struct rs_stacks *stacks, const char *what,
+			   uint64_t (*entry_of_row)(struct rs_linux *,
+						    const struct rs_linux_task *))
 {
 	uint64_t entry, other = 0;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < clean.n; i++, other = entry ? entry : other) {
-		entry = entry_of_root(kernel, &clean.rows[i].task);
+		entry = entry_of_row(kernel, &clean.rows[i].task);
 		if (!entry || !other || !memcmp(ram + entry, ram + other, 8))
 			continue;
-		n_changes = 1;
-		changes[0] = (struct range){ entry, 8 };
-		memcpy(saved[0], ram + entry, 8);
-		memcpy(ram + entry, ram + other, 8);
-		results_get(kernel, stacks, &now);
-		undo();
-		compare(kernel);
+		replace(kernel, stacks, entry, ram + other);
 		n++;
 	}
-	printf("%u page tables through damaged entries\n", n);
+	printf("%u %s through damaged entries\n", n, what);
+}
+
+/* Replaces the task that each processor runs by each other task. */
+static void damage_current(struct rs_linux *kernel, struct rs_stacks *stacks)
+{
+	uint64_t base, gva, gpa;
+	uint32_t cpu;
+
+	for (uint32_t i = 0; i < n_vcpus; i++) {
+		if (!drop(rs_linux_cpu(kernel, &vcpus[i], &cpu, &base)) ||
+		    !drop(rs_linux_current_at(kernel, base, &gva)) ||
+		    rs_memory_translate(&kernel->memory, gva, &gpa))
+			fail("the current task is not known", NULL);
+		for (uint32_t row = 0; row < clean.n; row++)
+			replace(kernel, stacks, gpa, &clean.rows[row].task.address);
+	}
 }
 
 static void damage_kernel(const struct rs_memory *memory, struct rs_linux *whole_kernel)
@@ -524,7 +601,10 @@ int main(int argc, char **argv)
 	recording = N_KINDS;
 	if (!clean.is_whole || clean.n < 10)
 		fail("the whole core is not read", NULL);
-	damage_roots(kernel, stacks);
+	/* The kernel's direct map leads from the page table of each task to that of another. */
+	damage_entries(kernel, stacks, "page tables", entry_of_root);
+	damage_entries(kernel, stacks, "stacks", entry_of_stack);
+	damage_current(kernel, stacks);
 	for (; tasks; tasks--) {
 		alarm(LIMIT_S);
 		damage_tasks(kernel, stacks);
