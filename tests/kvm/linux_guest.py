@@ -6,7 +6,6 @@ profiled."""
 import math
 import os
 import re
-import statistics
 import subprocess
 import tempfile
 
@@ -263,68 +262,25 @@ def bare_path_faults(lines, spinner, zeroer):
         yield f"folded: {times}"
 
 
-PACES = 4
-PACE_S = 3  # at least this long between two marks
 # Memory of VMMs that share it with other processes.
 MEMFD = "-object memory-backend-memfd,id=ram,size=192M,share=on -machine memory-backend=ram"
-MARK = re.compile(r"^(\w+) .* DID (\d+) \d+\s+(\d+) \d+ \d+$", re.M)
-
-
-def print_slower(rates, reports):
-    """Prints by how much a profiled guest is slower. No bound is known for this machine: beside the
-    samples' own cost, each switch to the command probably empties the TLB that QEMU emulates."""
-    alone, profiled = (statistics.mean(rates[name]) for name in ("alone", "profiled"))
-    error = math.hypot(*(statistics.stdev(each) for each in rates.values())) / math.sqrt(PACES) / alone
-    # The samples of all vCPUs, though only one of them is paced, so that this is the upper limit.
-    cost = max(report["cost_ns"] / 1e9 / PACE_S for report in reports)
-    slower = 1 - profiled / alone
-    print(f"# the guest is {100 * slower:.1f} % slower when profiled; the samples cost up to "
-          f"{100 * cost:.1f} %, and the standard error is {100 * error:.1f} %")
 
 
 @cases.script(f"""
-{SPUN_BEGIN.format(quiet=bed.QUIET, smp=3, append='did=1', more=MEMFD)}
-for task in /proc/$(cat qemu.pid)/task/*; do
-	grep -q '^CPU 0/KVM' $task/comm && spinner=$task
-done
-last() {{ tail -n 2 console | head -n 1; }} # the last complete line
-mark() {{ # the guest's next line, and the CPU time of its processor's thread
-	before=$(last)
-	until [ "$(last)" != "$before" ]; do usleep 2000; done
-	echo $1 $(last) $(cat $spinner/schedstat) >>marks
-}}
-for pace in {' '.join(map(str, range(PACES)))}; do
-	mark alone; sleep {PACE_S}; mark alone
-	/bin/ringside profile --json {SPUN} >profile$pace.out 2>>profile.err & profiler=$!
-	until_true attached $profiler
-	mark profiled; sleep {PACE_S}; mark profiled
-	kill -INT $profiler; wait $profiler
-done
+{SPUN_BEGIN.format(quiet=bed.QUIET, smp=3, append='', more=MEMFD)}
+run profile /bin/ringside profile --json {SPUN} 3
 stop qemu
 """)
-def paced(case):
-    """profile of a guest with memory in a memfd; its cost for the guest is printed"""
+def memfd(case):
+    """profile of a guest with memory in a memfd"""
     yield from differ("QEMU's exit status", case.status("qemu"), 0)
-    marks = [(mark[0], int(mark[1]), int(mark[2])) for mark in MARK.findall(case.read("marks"))]
-    if len(marks) != 4 * PACES:
-        yield f"marks: {case.read('marks')}"
-        return
-    rates = {}
-    for (name, rounds, ns), (_, more, later) in zip(marks[::2], marks[1::2]):
-        rates.setdefault(name, []).append(1e9 * (more - rounds) / (later - ns))
-    for name, all_rates in rates.items():
-        print(f"# {name}: the guest does {min(all_rates):.0f} to {max(all_rates):.0f} rounds in a "
-              f"second of its processor's time, {sum(all_rates) / len(all_rates):.0f} on average")
-    reports = [case.json(f"profile{pace}") for pace in range(PACES)]
-    print_slower(rates, reports)
-    for report in reports:
-        print(f"# a sample costs {report['cost_ns'] // report['ticks']} ns in the vCPU's thread, "
-              f"{report['read_ns'] // report['ticks']} ns in the command; {report['dropped']} of "
-              f"{report['ticks']} dropped")
-        yield from differ("parts of what was dropped", report["dropped"],
-                          sum(report[part] for part in DROPPED))
-        seen = {(row["task"], row["function"]) for row in report["rows"]}
-        yield from (f"no sample of {name}" for name in PARTS if ("spinner", name) not in seen)
+    report = case.json("profile")
+    print(f"# a sample costs {report['cost_ns'] // report['ticks']} ns in the vCPU's thread, "
+          f"{report['read_ns'] // report['ticks']} ns in the command; {report['dropped']} of "
+          f"{report['ticks']} dropped")
+    yield from profile_faults(case, "profile")
+    seen = {(row["task"], row["function"]) for row in report["rows"]}
+    yield from (f"no sample of {name}" for name in PARTS if ("spinner", name) not in seen)
 
 
 def place_of(program, function):

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `ringside profile` costs a Linux guest in QEMU, for bench/run: a guest that counts its rounds
+of work, alone and profiled by turns, in the machine with AMD's SVM, with a processor for the
+command."""
+import os
+import re
+
+import cases
+import linux_guest
+from cases import bed
+
+PACES = 8
+PACE_S = 3  # at least this long between two marks
+MARK = re.compile(r"^(\w+) .* DID (\d+) \d+\s+(\d+) \d+ \d+$", re.M)
+
+
+@cases.script(f"""
+{linux_guest.SPUN_BEGIN.format(quiet=bed.QUIET, smp=1, append='did=1', more='')}
+for task in /proc/$(cat qemu.pid)/task/*; do
+	grep -q '^CPU 0/KVM' $task/comm && vcpu=$task
+done
+last() {{ tail -n 2 console | head -n 1; }} # the last complete line
+mark() {{ # the guest's next line, and the CPU time of its processor's thread
+	before=$(last)
+	until [ "$(last)" != "$before" ]; do usleep 2000; done
+	echo $1 $(last) $(cat $vcpu/schedstat) >>marks
+}}
+for pace in {' '.join(map(str, range(PACES)))}; do
+	mark alone; sleep {PACE_S}; mark alone
+	/bin/ringside profile --json {linux_guest.SPUN} >profile$pace.out 2>>profile.err & profiler=$!
+	until_true attached $profiler
+	mark profiled; sleep {PACE_S}; mark profiled
+	kill -INT $profiler; wait $profiler
+done
+stop qemu
+""")
+def paces(case):
+    """Returns the guest's rounds in a second of its processor's time, each time that it was alone
+    and that it was profiled, and the reports of the profiles."""
+    marks = [(mark[0], int(mark[1]), int(mark[2])) for mark in MARK.findall(case.read("marks"))]
+    if len(marks) != 4 * PACES:
+        raise ValueError(f"marks: {case.read('marks')}")
+    rates = {"alone": [], "profiled": []}
+    for (name, rounds, ns), (_, more, later) in zip(marks[::2], marks[1::2]):
+        rates[name].append(1e9 * (more - rounds) / (later - ns))
+    return rates, [case.json(f"profile{pace}") for pace in range(PACES)]
+
+
+def measure(directory):
+    """Boots the machine, and returns what paces() returns. Raises bed.Missing if it lacks a
+    program."""
+    inside = linux_guest.programs(directory) | linux_guest.spun_programs(directory)
+    out = bed.boot_amd(cases.files(bed.AMD_MODULES, (paces,), bed.FOOT, inside), directory, cpus=2)
+    return paces(cases.Case(os.path.join(out, "paces"), "svm"))
