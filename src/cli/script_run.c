@@ -140,7 +140,8 @@ static struct rs_error *run(struct rs_script_run *a, struct rs_script *script, s
 					 .report = rs_cli_remark,
 					 .ctx = (char *)(uintptr_t)a->verb,
 					 .clock = clock_of(a, &alone),
-					 .stop = &rs_cli_stop };
+					 .stop = &rs_cli_stop,
+					 .at_once = a->replay.live != NULL };
 	struct rs_query query;
 	struct rs_sink *sink;
 	int64_t end_ns;

@@ -128,6 +128,7 @@ struct rs_script_io {
 	const struct rs_clock *clock; /* the host's, for walltimestamp; or NULL */
 	volatile bool *stop;	      /* set by exit() */
 	const struct rs_script_guest *guest; /* or NULL: no stacks and no names */
+	bool at_once; /* writes after each batch, for a source that may wait without a bound */
 };
 
 /* Starts the program: BEGIN fires. The sink receives events; its end() fires END and prints the

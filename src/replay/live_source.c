@@ -23,6 +23,7 @@ struct live {
 	struct rs_source source;
 	struct rs_live *machine_runs;
 	struct rs_live_source_options options;
+	struct rs_live_alarm alarm; /* next_ns NULL: none */
 	struct rs_probed m;
 	struct rs_live_cost *costs; /* of each probe */
 	uint64_t from, to;	    /* ns */
@@ -64,9 +65,15 @@ static struct rs_error *state_read(struct live *l)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-/* Returns the time until a timer or the end is due. */
+static uint64_t alarm_at(const struct live *l)
+{
+	return l->alarm.next_ns ? (uint64_t)l->alarm.next_ns(l->alarm.ctx) : UINT64_MAX;
+}
+
+/* Returns the time until a timer, the alarm or the end is due. */
 static uint64_t due_in(const struct live *l)
 {
+	const uint64_t alarm = alarm_at(l);
 	uint64_t to = l->now + IDLE_NS < l->to ? l->now + IDLE_NS : l->to;
 	bool timers = false;
 
@@ -81,6 +88,7 @@ static uint64_t due_in(const struct live *l)
 	}
 	if (!timers) /* without timers, only points or the end stop the machine */
 		to = l->to;
+	to = alarm < to ? alarm : to;
 	return to > l->now ? to - l->now : 0;
 }
 
@@ -299,6 +307,8 @@ static struct rs_error *live_next(struct rs_source *source, struct rs_batch *bat
 			err = rebase(l, false);
 		if (!err && !is_over(l))
 			n = fire(l);
+		if (!err && !n && alarm_at(l) <= l->now)
+			l->alarm.due(l->alarm.ctx, (int64_t)l->now);
 	}
 	if (err)
 		return err;
@@ -309,6 +319,11 @@ static struct rs_error *live_next(struct rs_source *source, struct rs_batch *bat
 				    .n = n,
 				    .watermark_ns = n ? l->m.views[0].ts_ns : INT64_MAX };
 	return NULL;
+}
+
+void rs_live_source_set_alarm(struct rs_source *source, const struct rs_live_alarm *alarm)
+{
+	((struct live *)source)->alarm = *alarm;
 }
 
 /* ---- starting ----------------------------------------------------------------------------- */
@@ -466,8 +481,7 @@ struct rs_error *rs_live_source_make(void *source, const char *description,
 	struct rs_error *err = rs_replay_probe_parse(description, 0, &probe, &ours);
 
 	*event = NULL;
-	if (!err && (rs_named_of_kernel(description) ||
-		     rs_named_module(&l->m, description, NULL)))
+	if (!err && (rs_named_of_kernel(description) || rs_named_module(&l->m, description, NULL)))
 		err = rs_live_source_find_kernel(&l->source, &kernel, &why);
 	if (err)
 		return err;

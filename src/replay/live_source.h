@@ -34,6 +34,14 @@ struct rs_error *rs_live_source_create(struct rs_live *live,
 				       const struct rs_live_source_options *options,
 				       struct rs_source **source);
 
+/* Stops the machine when the program's own clock is due. */
+struct rs_live_alarm {
+	int64_t (*next_ns)(void *ctx); /* INT64_MAX: never */
+	void (*due)(void *ctx, int64_t now_ns);
+	void *ctx;
+};
+void rs_live_source_set_alarm(struct rs_source *source, const struct rs_live_alarm *alarm);
+
 /* Like the functions of the same names in replay/source.h. */
 struct rs_error *rs_live_source_make(void *source, const char *description,
 				     const struct rs_event **event);

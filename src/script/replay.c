@@ -116,8 +116,7 @@ static struct rs_error *kernel_types(struct rs_script_replay *replay)
 		err = rs_error_create(RS_USAGE, "the guest's kernel has no types: %s",
 				      kernel->no_btf ? rs_error_text(kernel->no_btf)
 						     : "it has no BTF");
-	return err ? err : rs_btf_types_create(kernel->btf, kernel->symbols,
-						&replay->kernel_types);
+	return err ? err : rs_btf_types_create(kernel->btf, kernel->symbols, &replay->kernel_types);
 }
 
 struct rs_error *rs_script_replay_types(void *of, uint32_t index, const char **name,
@@ -219,8 +218,8 @@ struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const ch
 	if (!err)
 		err = find_times(replay);
 	replay->options.stop = replay->stop;
-	replay->guest = (struct rs_script_guest){ replay, guest_stack, guest_symbol,
-						  guest_variable };
+	replay->guest =
+		(struct rs_script_guest){ replay, guest_stack, guest_symbol, guest_variable };
 	if (!err && replay->live)
 		err = open_live(replay);
 	else if (!err)
@@ -462,6 +461,16 @@ static bool report_rings(const struct rs_script_replay *replay)
 	return result.broken || !result.found;
 }
 
+static int64_t ticks_next(void *ctx)
+{
+	return rs_script_next_tick(ctx);
+}
+
+static void ticks_fire(void *ctx, int64_t now_ns)
+{
+	rs_script_advance(ctx, now_ns);
+}
+
 struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, struct rs_script *script,
 				      struct rs_sink *sink, const char *command)
 {
@@ -478,6 +487,9 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, struct rs
 					       &asserts);
 	if (!err && replay->trace)
 		err = keep(replay, sink, command, &kept);
+	if (replay->live)
+		rs_live_source_set_alarm(replay->source,
+					 &(struct rs_live_alarm){ ticks_next, ticks_fire, script });
 	if (!replay->live || replay->times.to.ns)
 		rs_script_set_end(script, (int64_t)end);
 	if (!err) {

@@ -201,6 +201,8 @@ void rs_script_advance(struct rs_script *script, int64_t now_ns)
 		if (rt->next_tick_ns == INT64_MAX)
 			break;
 	}
+	if (n && rt->io.at_once)
+		rs_out_write(rt->io.out); /* an error stays, for the next flush */
 }
 
 /* Fires the ticks that are due before an event, which ends the gap. */
@@ -264,7 +266,7 @@ static struct rs_error *script_events(struct rs_sink *sink, const struct rs_view
 		rt->err = NULL;
 		return err;
 	}
-	return NULL;
+	return rt->io.at_once ? rs_out_flush(rt->io.out) : NULL;
 }
 
 bool rs_script_holds(struct rs_script *script, const struct rs_view *view, bool *holds)
@@ -423,7 +425,7 @@ struct rs_error *rs_script_start(struct rs_script *script, const struct rs_scrip
 		return err;
 	fire_special(script, PROBE_BEGIN);
 	*sink = &script->runtime->sink.sink;
-	return NULL;
+	return io->at_once ? rs_out_flush(io->out) : NULL;
 }
 
 int rs_script_status(const struct rs_script *script)
