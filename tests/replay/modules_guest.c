@@ -7,7 +7,7 @@
  *	MODULE ADDRESS NAME [MODULE]	a line of /proc/kallsyms, after each load
  *	CALLED WHO ADDRESS		where a child has counted() of the library
  *
- * With "waits" on the kernel's command line, the guest waits for a byte on the console before each
+ * With "waits" on the kernel's command line, the guest waits for a line on the console before each
  * of its two parts.
  */
 #define _GNU_SOURCE
@@ -115,7 +115,7 @@ static void apart(char *argument)
 	waitpid(pid, NULL, 0);
 }
 
-static void wait_for_byte(const char *what)
+static void wait_for_line(const char *what)
 {
 	char line[4096] = "", byte;
 	int fd = open("/proc/cmdline", O_RDONLY);
@@ -154,9 +154,9 @@ int main(int argc, char **argv)
 	}
 	mount("proc", "/proc", "proc", 0, NULL);
 	mount("dev", "/dev", "devtmpfs", 0, NULL);
-	wait_for_byte("modules");
+	wait_for_line("modules");
 	modules_use();
-	wait_for_byte("children");
+	wait_for_line("children");
 	for (unsigned i = 0; i < N_CHILDREN; i++)
 		apart((char *)children[i].name);
 	apart((char *)"asks");

@@ -28,10 +28,11 @@ def is_listening(table, is_it):
 
 class Machine:
     """A QEMU with a GDB stub, which runs until it is ended. tcp: at a free port. Its guest prints
-    "round " again and again."""
+    "round " again and again, or reads what is typed."""
 
     def __init__(self, folder, name, *arguments, tcp=False):
         self.socket, self.console = os.path.join(folder, name), os.path.join(folder, name + ".txt")
+        self.keyboard = os.path.join(folder, name + ".in")  # of the serial port
         self.arguments, self.port = arguments, 0
         while not self.begin(tcp):  # another process took the port first
             self.end()
@@ -44,8 +45,9 @@ class Machine:
         stub = f"tcp:127.0.0.1:{self.port}" if tcp else f"unix:{self.socket},server=on,wait=off"
         self.process = subprocess.Popen(
             ["qemu-system-x86_64", "-M", "pc", "-nodefaults", "-no-user-config", "-display",
-             "none", "-net", "none", "-no-reboot", "-serial", f"file:{self.console}", "-gdb",
-             stub, *self.arguments], stdin=subprocess.DEVNULL,
+             "none", "-net", "none", "-no-reboot", "-chardev",
+             f"socket,id=serial,path={self.keyboard},server=on,wait=off,logfile={self.console}",
+             "-serial", "chardev:serial", "-gdb", stub, *self.arguments], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
         wait_for("its GDB stub", lambda: self.process.poll() is not None or self.is_there(tcp))
         if self.process.poll() is None:
@@ -72,6 +74,11 @@ class Machine:
                 return file.read()
         except FileNotFoundError:
             return ""
+
+    def type(self, text):
+        with socket.socket(socket.AF_UNIX) as port:
+            port.connect(self.keyboard)
+            port.sendall(text.encode())
 
     def rounds(self):
         """Returns the number of rounds that the guest has printed."""
