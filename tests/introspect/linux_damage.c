@@ -295,22 +295,6 @@ static bool entries_get(struct rs_linux *kernel, uint64_t gva)
 	return !fault && n_touched[OF_ENTRIES];
 }
 
-/* Returns whether a change is in a page-table entry that maps a stack. Only these entries have the
- * addresses of its pages, and the stacks of other tasks have valid frames, too. */
-static bool stack_entry_is_hit(struct rs_linux *kernel, uint64_t from, uint64_t to)
-{
-	for (uint64_t page = from; page < to; page += PAGE) {
-		if (!entries_get(kernel, page))
-			continue;
-		for (uint32_t i = 0; i < n_touched[OF_ENTRIES]; i++)
-			for (uint32_t c = 0; c < n_changes; c++)
-				if (changes[c].gpa < touched[OF_ENTRIES][i].gpa + 8 &&
-				    touched[OF_ENTRIES][i].gpa < changes[c].gpa + changes[c].bytes)
-					return true;
-	}
-	return false;
-}
-
 /* Returns whether a change is on a stack that has the task's frames: the task's own or, if a
  * processor runs it, the stack in use, which may be that of interrupts. */
 static bool stack_is_hit(struct rs_linux *kernel, const struct rs_linux_task *task)
@@ -319,18 +303,24 @@ static bool stack_is_hit(struct rs_linux *kernel, const struct rs_linux_task *ta
 	uint64_t from, to;
 
 	if (drop(rs_linux_task_stack(kernel, task, &from, &to)) &&
-	    (is_hit(kernel, from, (uint32_t)(to - from)) || stack_entry_is_hit(kernel, from, to)))
+	    is_hit(kernel, from, (uint32_t)(to - from)))
 		return true;
 	return vcpu &&
 	       is_hit(kernel, vcpu->regs.gpr[7] & ~(uint64_t)(STACK_BYTES - 1), STACK_BYTES);
 }
 
-/* Returns whether the only frame is what a processor in the kernel executes. The stack names that
- * its stack pointer is on none of the task's stacks. */
-static bool is_only_of_vcpu(const struct result *is)
+/* Returns whether a change is in the pointer to the current task of a processor in the kernel, and
+ * the only frame is what that processor executes: its stack pointer is on none of the task's
+ * stacks, which the stack gives as the reason. */
+static bool is_of_wrong_current(struct rs_linux *kernel, const struct result *is)
 {
+	uint64_t base, gva;
+	uint32_t cpu;
+
 	for (uint32_t i = 0; i < n_vcpus && is->is_cut && is->n_frames == 1; i++)
-		if (!(vcpus[i].regs.cs & 3) && is->frames[0] == vcpus[i].regs.rip)
+		if (!(vcpus[i].regs.cs & 3) && is->frames[0] == vcpus[i].regs.rip &&
+		    drop(rs_linux_cpu(kernel, &vcpus[i], &cpu, &base)) &&
+		    drop(rs_linux_current_at(kernel, base, &gva)) && is_hit(kernel, gva, 8))
 			return true;
 	return false;
 }
@@ -338,8 +328,6 @@ static bool is_only_of_vcpu(const struct result *is)
 /* Returns whether the frames are the same, or the same up to a point that the stack names. */
 static bool is_same_frames(const struct result *was, const struct result *is)
 {
-	if (is_only_of_vcpu(is))
-		return true;
 	return is->n_frames <= was->n_frames && (is->n_frames == was->n_frames || is->is_cut) &&
 	       !memcmp(is->frames, was->frames, is->n_frames * sizeof(*is->frames));
 }
@@ -369,7 +357,8 @@ static void registers_compare(struct rs_linux *kernel, const struct result *was,
 	    (!was->has_kernel || is->kernel.rip != was->kernel.rip ||
 	     memcmp(is->kernel.gpr, was->kernel.gpr, sizeof(is->kernel.gpr)) != 0))
 		other = "other registers";
-	else if (!is_same_frames(was, is) && !orc_is_hit(kernel))
+	else if (!is_same_frames(was, is) && !orc_is_hit(kernel) &&
+		 !is_of_wrong_current(kernel, is))
 		other = "other frames";
 	else if (is->has_user && (!was->has_user || memcmp(&user, &was->user, sizeof(user)) != 0))
 		other = "other registers of the user's";
