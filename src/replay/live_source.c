@@ -481,7 +481,8 @@ struct rs_error *rs_live_source_make(void *source, const char *description,
 	struct rs_error *err = rs_replay_probe_parse(description, 0, &probe, &ours);
 
 	*event = NULL;
-	if (!err && (rs_named_of_kernel(description) || rs_named_module(&l->m, description, NULL)))
+	if (!err && (rs_named_of_kernel(description) ||
+		     rs_named_module(&l->m, description, NULL)))
 		err = rs_live_source_find_kernel(&l->source, &kernel, &why);
 	if (err)
 		return err;

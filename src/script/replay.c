@@ -116,7 +116,8 @@ static struct rs_error *kernel_types(struct rs_script_replay *replay)
 		err = rs_error_create(RS_USAGE, "the guest's kernel has no types: %s",
 				      kernel->no_btf ? rs_error_text(kernel->no_btf)
 						     : "it has no BTF");
-	return err ? err : rs_btf_types_create(kernel->btf, kernel->symbols, &replay->kernel_types);
+	return err ? err : rs_btf_types_create(kernel->btf, kernel->symbols,
+						&replay->kernel_types);
 }
 
 struct rs_error *rs_script_replay_types(void *of, uint32_t index, const char **name,
@@ -218,8 +219,8 @@ struct rs_error *rs_script_replay_open(struct rs_script_replay *replay, const ch
 	if (!err)
 		err = find_times(replay);
 	replay->options.stop = replay->stop;
-	replay->guest =
-		(struct rs_script_guest){ replay, guest_stack, guest_symbol, guest_variable };
+	replay->guest = (struct rs_script_guest){ replay, guest_stack, guest_symbol,
+						  guest_variable };
 	if (!err && replay->live)
 		err = open_live(replay);
 	else if (!err)
