@@ -22,10 +22,9 @@
 #include "kvm/kvm.h"
 #include "kvm/sample.skel.h" /* needs the types above */
 
-#define RING_BYTES (16u << 20)
-#define LOOK_TRIES 8u /* the slots are read again if they change during the scan */
-/* After this many ticks a clock gets another period, from 3/4 to 5/4 of the interval. */
-#define TURN_TICKS     4u
+#define RING_BYTES     (16u << 20)
+#define LOOK_TRIES     8u /* the slots are read again if they change during the scan */
+#define TURN_TICKS     4u /* the least with one period of a clock; see clocks_turn() */
 #define SCAN_BYTES_MAX (RS_KVM_SAMPLE_VCPUS * sizeof(struct rs_kvm_scan_vcpu) + (1u << 20))
 /* Intel SDM volume 3, 24.6; AMD APM volume 2, 15.4. */
 #define LEAF_VMX 1u
@@ -345,11 +344,14 @@ void rs_kvm_sampler_guest(struct rs_kvm_sampler *s, const struct rs_kvm_sample_g
 		s->targets[i].current_at = current_at ? current_at[i] : 0;
 }
 
+/* Returns a period from 15/16 to 17/16 of the interval. With a wider range, samples that stand for
+ * the interval would add up to another time: short periods have more of them in the same time. With
+ * this one it is 0.13 % more at most. */
 static uint64_t period_next(struct rs_kvm_sampler *s)
 {
-	uint64_t half = s->interval_ns / 2;
+	uint64_t range = s->interval_ns / 8;
 
-	return s->interval_ns - half / 2 + rs_random_next(&s->random) % half;
+	return s->interval_ns - range / 2 + rs_random_next(&s->random) % range;
 }
 
 static struct rs_error *clock_start(struct rs_kvm_sampler *s, uint32_t at)
@@ -386,7 +388,8 @@ struct rs_error *rs_kvm_sampler_start(struct rs_kvm_sampler *s, uint64_t interva
 
 	s->is_started = true;
 	s->interval_ns = interval_ns;
-	s->random ^= rs_now_ns(CLOCK_MONOTONIC);
+	if (!s->random)
+		s->random = rs_now_ns(CLOCK_MONOTONIC);
 	for (uint32_t i = 0; !err && i < s->n; i++)
 		if (s->vcpus[i].tid && !s->clocks[i].link)
 			err = clock_start(s, i);

@@ -68,8 +68,8 @@ void rs_kvm_sampler_guest(struct rs_kvm_sampler *sampler, const struct rs_kvm_sa
 			  const uint64_t *current_at);
 
 /* Starts a clock for each vCPU of the last scan whose thread is known and has no clock yet. A clock
- * counts the thread's time on a CPU. Its period varies by up to a quarter, and the interval is the
- * mean: see clocks_turn(). */
+ * counts the thread's time on a CPU. Its period varies by up to a sixteenth, and the interval is
+ * the mean. */
 struct rs_error *rs_kvm_sampler_start(struct rs_kvm_sampler *sampler, uint64_t interval_ns);
 void rs_kvm_sampler_stop(struct rs_kvm_sampler *sampler);
 
