@@ -47,6 +47,7 @@ struct rs_exits_vcpu {
 	uint64_t exits;
 	bool sched_known;
 	uint64_t run_ns, wait_ns; /* schedstat's */
+	uint32_t unwoken;	  /* sleeps since its first event that ended without a wake-up */
 };
 
 struct rs_exits_cause {
@@ -146,7 +147,8 @@ struct rs_error *rs_exits_merge_causes(const struct rs_exits *exits, bool by_vm,
 /*
  * Verifies that each vCPU's states add up to its wall time, and that its time on CPUs and its time
  * waiting agree with schedstat. Their sum may differ by slack_ns and 1%, and each alone by a
- * further eighth of the sum. Returns NULL if they agree. Otherwise returns RS_FAILED with a message
+ * further eighth of the sum. If each sleep ended with a wake-up, schedstat may count more of it as
+ * waiting. Returns NULL if they agree. Otherwise returns RS_FAILED with a message
  * that names the vCPU and both values.
  */
 struct rs_error *rs_exits_check(const struct rs_exits *exits, uint64_t slack_ns);

@@ -227,6 +227,7 @@ static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool entries
 		.ended = t->ended,
 		.wall_ns = since_reported(wall_ns, &t->reported_wall_ns, all),
 		.exits = t->taken_exits,
+		.unwoken = t->time.unwoken,
 		/* There is no difference to compute if the thread has ended, or if there is only
 		 * one line. */
 		.sched_known =

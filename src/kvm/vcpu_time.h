@@ -73,6 +73,7 @@ struct rs_vcpu_time {
 	uint32_t plain;	  /* no event since that exit: all of its time is KERNEL */
 	uint32_t entered; /* an exit or an entry occurred */
 	uint32_t left;	  /* a return to the VMM, or the end of a halt, occurred */
+	uint32_t unwoken; /* sleeps that ended without an observed wake-up */
 };
 
 /* Begins the accounting at now. The first event may determine the state until then. */
@@ -116,13 +117,19 @@ static inline void rs_vcpu_account(struct rs_vcpu_time *t, uint64_t now)
 		RS_VCPU_ACCOUNT(t, now, RS_VCPU_UNKNOWN);
 }
 
+/* Returns whether a thread that has been off since t->at was woken before now. */
+static inline bool rs_vcpu_is_woken(const struct rs_vcpu_time *t, uint64_t wake, uint64_t now)
+{
+	return wake && wake >= t->at && wake <= now;
+}
+
 /* Accounts the time off the CPU, when the thread is back on a CPU, or at the end. */
 static inline void rs_vcpu_account_off(struct rs_vcpu_time *t, uint64_t now)
 {
 	uint64_t wake = t->wake;
 
 	if (t->off == RS_VCPU_SLEEPING) {
-		if (wake <= t->at || wake > now)
+		if (!rs_vcpu_is_woken(t, wake, now))
 			wake = now;
 		if (t->state == RS_VCPU_USER)
 			RS_VCPU_ACCOUNT(t, wake, RS_VCPU_BLOCKED);
@@ -290,6 +297,8 @@ static inline void rs_vcpu_on(struct rs_vcpu_time *t, uint64_t now)
 	rs_vcpu_between(t);
 	if (!t->seen)
 		t->off = RS_VCPU_SLEEPING;
+	else if (t->off == RS_VCPU_SLEEPING && !rs_vcpu_is_woken(t, t->wake, now))
+		t->unwoken++;
 	if (t->off != RS_VCPU_ON)
 		rs_vcpu_account_off(t, now);
 	else

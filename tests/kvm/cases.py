@@ -304,7 +304,9 @@ UNKNOWN_MAX = 0.01
 def time_faults(label, found):
     """A vCPU's states add up to the time that it was observed, and equal the scheduler's figures.
     Run and wait are compared together: the scheduler ends a preempted thread's run at the wake-up
-    that preempts it (rq_clock_skip_update in kernel/sched/), which an emulator makes long."""
+    that preempts it (rq_clock_skip_update in kernel/sched/), which an emulator makes long. A sleeping
+    thread waits for the scheduler before sched_wakeup is traced; the command checks for each sleep
+    that it is."""
     if len(found) != 1:
         yield f"{label}: {len(found)} rows of its time"
         return
@@ -314,7 +316,8 @@ def time_faults(label, found):
         yield f"{label}: {v['unknown']} ns of {v['wall']} are unknown"
     ours = sum(v[state] for state in (*ON_CPU, "wait"))
     theirs = v.get("sched_run", 0) + v.get("sched_wait", 0)
-    if abs(ours - theirs) > SLACK_NS + max(ours, theirs) // 100 + v["unknown"]:
+    slack = SLACK_NS + max(ours, theirs) // 100 + v["unknown"]
+    if not -slack <= theirs - ours <= slack + v["halted"] + v["blocked"]:
         yield f"{label}: {ours} ns on CPUs or waiting, by schedstat {theirs}"
 
 

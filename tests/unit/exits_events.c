@@ -856,6 +856,42 @@ TEST(a_difference_is_an_error_with_its_amount)
 	CHECK_OK(rs_exits_check(&exits, 0));
 }
 
+/* From 1101000 it sleeps until it is woken at `woken`, and waits until 1601000. */
+static struct rs_error *session_of_a_sleep(int64_t woken, uint64_t wait_ns)
+{
+	struct rs_error *err;
+	struct kit k;
+
+	kit_init(&k, &everything);
+	kit_put(&k, 1000, 0, "session", "open", { "threads", 1 });
+	session_line(&k, 1000, 101, 50000000, 3000000);
+	kit_vmx_exit(&k, 1001000, 101, IO);
+	kit_off(&k, 1101000, 101, 1);
+	if (woken)
+		kit_wake(&k, woken, 101);
+	kit_on(&k, 1601000, 101);
+	session_line(&k, 2001000, 101, 51500000, 3000000 + wait_ns);
+	kit_put(&k, 2001000, 0, "session", "close", { "dropped", 0 });
+	kit_take(&k, true, 0);
+	err = rs_exits_check(&k.exits, 0);
+	kit_free(&k);
+	return err;
+}
+
+/* A thread is enqueued before sched_wakeup, so schedstat may have more waiting, but not less. */
+TEST(a_wake_up_is_traced_after_the_scheduler_counts_it)
+{
+	CHECK_OK(session_of_a_sleep(1501000, 100000));
+	CHECK_OK(session_of_a_sleep(1501000, 400000));
+	CHECK_ERR(session_of_a_sleep(1501000, 600000), RS_FAILED, "by schedstat 2100000");
+	CHECK_ERR(session_of_a_sleep(1501000, 10000), RS_FAILED, "by schedstat 1510000");
+	CHECK_OK(session_of_a_sleep(1101000, 500000)); /* woken as it left */
+	CHECK_ERR(session_of_a_sleep(1101000, 400000), RS_FAILED, "by schedstat 1900000");
+	/* No wake-up was observed. */
+	CHECK_ERR(session_of_a_sleep(0, 100000), RS_FAILED,
+		  "on a CPU or waiting for one 1500000 ns, by schedstat 1600000");
+}
+
 /* The session closes after the thread has ended: its last line is not a new thread's. */
 TEST(the_last_line_of_an_ended_thread)
 {
