@@ -22,7 +22,7 @@
 
 #define NS_PER_SEC  UINT64_C(1000000000)
 #define NS_PER_MS   UINT64_C(1000000)
-#define INTERVAL_NS (10 * NS_PER_MS)
+#define INTERVAL_NS (20 * NS_PER_MS)
 #define POLL_NS	    (20 * NS_PER_MS)
 #define STALL_NS    (2 * NS_PER_SEC)
 #define TOP	    40u
@@ -43,7 +43,7 @@ enum { OPT_INTERVAL = 256, OPT_TO, OPT_TOP };
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID", 0, "Sample the VM of this process", 1 },
 	{ "interval", OPT_INTERVAL, "TIME", 0,
-	  "Sample each vCPU once per TIME of its thread's CPU time, as in 1ms (10ms)", 2 },
+	  "Sample each vCPU once per TIME of its thread's CPU time, as in 1ms (20ms)", 2 },
 	{ "stall", RS_CLI_FLAG(struct arguments, stall), NULL, 0,
 	  "Show where each vCPU spins or is halted, after DURATION or 2 seconds", 2 },
 	{ "symfs", RS_CLI_TEXT(struct arguments, symfs), "DIR", 0,

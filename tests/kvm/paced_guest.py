@@ -9,7 +9,7 @@ import cases
 import linux_guest
 from cases import bed
 
-PACES = 8
+PACES = 12
 PACE_S = 3  # at least this long between two marks
 MARK = re.compile(r"^(\w+) .* DID (\d+) \d+\s+(\d+) \d+ \d+$", re.M)
 
