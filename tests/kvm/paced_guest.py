@@ -6,7 +6,7 @@ import os
 import re
 
 import cases
-import linux_guest
+import nested_linux
 from cases import bed
 
 PACES = 12
@@ -18,7 +18,7 @@ MARK = re.compile(r"^(\w+) .* DID (\d+) \d+\s+(\d+) \d+ \d+$", re.M)
 
 
 @cases.script(f"""
-{linux_guest.SPUN_BEGIN.format(quiet=bed.QUIET, smp=1, append='did=1', more='')}
+{nested_linux.SPUN_BEGIN.format(quiet=bed.QUIET, smp=1, append='did=1', more='')}
 for task in /proc/$(cat qemu.pid)/task/*; do
 	grep -q '^CPU 0/KVM' $task/comm && vcpu=$task
 done
@@ -31,7 +31,7 @@ mark() {{ # the guest's next line, and the CPU time of its processor's thread
 for pace in {' '.join(map(str, range(PACES)))}; do
 	sleep {PACE_S} # the end of a profile leaves work to the kernel
 	mark alone; sleep {PACE_S}; mark alone
-	/bin/ringside profile --json {linux_guest.SPUN} >profile$pace.out 2>>profile.err & profiler=$!
+	/bin/ringside profile --json {nested_linux.SPUN} >profile$pace.out 2>>profile.err & profiler=$!
 	until_true attached $profiler
 	mark profiled; sleep {PACE_S}; mark profiled
 	kill -INT $profiler; wait $profiler
@@ -53,7 +53,7 @@ def paces(case):
 def measure(directory):
     """Boots the machine, and returns what paces() returns. Raises bed.Missing if it lacks a
     program."""
-    inside = linux_guest.programs(directory) | linux_guest.spun_programs(directory)
+    inside = nested_linux.programs(directory) | nested_linux.spun_programs(directory)
     out = bed.boot_amd(cases.files(bed.AMD_MODULES, (paces,), bed.FOOT, inside), directory,
                        limit_s=LIMIT_S, icount=True, append=APPEND)
     return paces(cases.Case(os.path.join(out, "paces"), "svm"))
