@@ -29,10 +29,11 @@ mark() {{ # the guest's next line, and the CPU time of its processor's thread
 	echo $1 $(last) $(cat $vcpu/schedstat) >>marks
 }}
 for pace in {' '.join(map(str, range(PACES)))}; do
-	sleep {PACE_S} # the end of a profile leaves work to the kernel
+	sleep {PACE_S} # the begin and the end of a profile leave work to the kernel
 	mark alone; sleep {PACE_S}; mark alone
 	/bin/ringside profile --json {nested_linux.SPUN} >profile$pace.out 2>>profile.err & profiler=$!
 	until_true attached $profiler
+	sleep {PACE_S}
 	mark profiled; sleep {PACE_S}; mark profiled
 	kill -INT $profiler; wait $profiler
 done
