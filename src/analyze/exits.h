@@ -147,9 +147,9 @@ struct rs_error *rs_exits_merge_causes(const struct rs_exits *exits, bool by_vm,
 /*
  * Verifies that each vCPU's states add up to its wall time, and that its time on CPUs and its time
  * waiting agree with schedstat. Their sum may differ by slack_ns and 1%, and each alone by a
- * further eighth of the sum. If each sleep ended with a wake-up, schedstat may count more of it as
- * waiting. Returns NULL if they agree. Otherwise returns RS_FAILED with a message
- * that names the vCPU and both values.
+ * further eighth of the sum. If every sleep ended with an observed wake-up, schedstat may have more
+ * waiting, up to the time asleep. Returns NULL if they agree. Otherwise returns RS_FAILED with a
+ * message that names the vCPU and both values.
  */
 struct rs_error *rs_exits_check(const struct rs_exits *exits, uint64_t slack_ns);
 

@@ -291,7 +291,7 @@ static struct rs_error *differ(const struct rs_exits_vcpu *v, const char *what, 
 			       (unsigned long long)ours, whose, (unsigned long long)theirs);
 }
 
-/* `late_ns` is what schedstat may have beyond the slack. */
+/* schedstat's value may exceed ours by late_ns more than the slack. */
 static bool agree(uint64_t ours, uint64_t theirs, uint64_t slack_ns, uint64_t late_ns)
 {
 	return ours > theirs ? ours - theirs <= slack_ns : theirs - ours <= slack_ns + late_ns;
@@ -314,10 +314,10 @@ static struct rs_error *check_vcpu(const struct rs_exits_vcpu *v, uint64_t slack
 	 * the switch (rq_clock_skip_update() in kernel/sched/core.c), so part of the time that
 	 * Ringside counts as running is waiting there, a little for each switch.
 	 *
-	 * A woken thread waits there from the moment it is enqueued, and for Ringside from
-	 * sched_wakeup. In between the waker sends an interrupt to the thread's CPU
-	 * (ttwu_do_activate()). In a machine whose own CPUs are shared this can take long, so only
-	 * a sleep without a wake-up shows that Ringside missed one.
+	 * The scheduler counts a woken thread as waiting from when it is enqueued, Ringside from
+	 * sched_wakeup. Between the two, the waker may send an interrupt to the thread's CPU
+	 * (ttwu_do_activate()), which can take long in a virtual machine. So if every sleep ended
+	 * with an observed wake-up, schedstat may have more waiting and less sleep.
 	 */
 	slack_ns += unknown + v->wall_ns / RUNNABLE_PARTS;
 	late_ns = v->unwoken ? 0 : v->ns[RS_VCPU_HALTED] + v->ns[RS_VCPU_BLOCKED];

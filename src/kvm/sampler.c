@@ -24,7 +24,7 @@
 
 #define RING_BYTES     (16u << 20)
 #define LOOK_TRIES     8u /* the slots are read again if they change during the scan */
-#define TURN_TICKS     4u /* the least with one period of a clock; see clocks_turn() */
+#define TURN_TICKS     4u /* a clock keeps its period this long, at least: clocks_turn() */
 #define SCAN_BYTES_MAX (RS_KVM_SAMPLE_VCPUS * sizeof(struct rs_kvm_scan_vcpu) + (1u << 20))
 /* Intel SDM volume 3, 24.6; AMD APM volume 2, 15.4. */
 #define LEAF_VMX 1u
@@ -344,9 +344,8 @@ void rs_kvm_sampler_guest(struct rs_kvm_sampler *s, const struct rs_kvm_sample_g
 		s->targets[i].current_at = current_at ? current_at[i] : 0;
 }
 
-/* Returns a period from 15/16 to 17/16 of the interval. With a wider range, samples that stand for
- * the interval would add up to another time: short periods have more of them in the same time. With
- * this one it is 0.13 % more at most. */
+/* Returns a period from 15/16 to 17/16 of the interval. Short periods give more samples in the same
+ * time, so samples times the interval exceed the true time: with this range, by 0.13 % at most. */
 static uint64_t period_next(struct rs_kvm_sampler *s)
 {
 	uint64_t range = s->interval_ns / 8;

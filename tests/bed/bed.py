@@ -557,8 +557,8 @@ def boot_again(command, limit_s, path):
             monitor.close()
 
 
-# A clock of instructions, one each ns, which is also the TSC's. Times then depend neither on the host
-# nor on what is slow only in an emulator. For one CPU: with two, the machine stands still.
+# QEMU's clock and the TSC then count instructions, 1 ns each, so times depend neither on the host's load
+# nor on operations that are slow only in an emulator. The machine must have one CPU: QEMU hangs with two.
 ICOUNT, ICOUNT_TSC_KHZ = ("-icount", "shift=0"), " tsc_early_khz=1000000"
 
 

@@ -304,9 +304,10 @@ UNKNOWN_MAX = 0.01
 def time_faults(label, found):
     """A vCPU's states add up to the time that it was observed, and equal the scheduler's figures.
     Run and wait are compared together: the scheduler ends a preempted thread's run at the wake-up
-    that preempts it (rq_clock_skip_update in kernel/sched/), which an emulator makes long. A sleeping
-    thread waits for the scheduler before sched_wakeup is traced; the command checks for each sleep
-    that it is."""
+    that preempts it (rq_clock_skip_update in kernel/sched/), which an emulator makes long. The
+    scheduler may also have more waiting and less sleep, because it counts a woken thread as waiting
+    before sched_wakeup is traced. If a wake-up is missing, the command itself accepts no such
+    difference, and fails."""
     if len(found) != 1:
         yield f"{label}: {len(found)} rows of its time"
         return

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What `ringside profile` costs a Linux guest in QEMU, for bench/run: a guest that counts its rounds
-of work, alone and profiled by turns, in the machine with AMD's SVM, by a clock of instructions. By
-the host's clock, most of the cost is QEMU's: it empties its TLBs at each exit."""
+of work, alternately alone and profiled, in the machine with AMD's SVM. The machine's clock counts
+instructions. Measured in host time, most of the cost would be that of QEMU, which flushes its TLBs at
+each exit."""
 import os
 import re
 
@@ -11,8 +12,8 @@ from cases import bed
 
 PACES = 20
 PACE_S = 1  # at least this long between two marks
-LIMIT_S = 450  # twice what it takes; the machine may stand still, and is then booted again
-# Interrupts count as time of the thread that they interrupt.
+LIMIT_S = 450  # about twice the usual time; QEMU sometimes hangs, and the machine is then booted again
+# The scheduler charges the time of an interrupt to the thread that it interrupts.
 APPEND = " tsc=noirqtime"
 MARK = re.compile(r"^(\w+) .* DID (\d+) \d+\s+(\d+) \d+ \d+$", re.M)
 
@@ -29,7 +30,7 @@ mark() {{ # the guest's next line, and the CPU time of its processor's thread
 	echo $1 $(last) $(cat $vcpu/schedstat) >>marks
 }}
 for pace in {' '.join(map(str, range(PACES)))}; do
-	sleep {PACE_S} # the begin and the end of a profile leave work to the kernel
+	sleep {PACE_S} # the kernel has work to finish after a profile has started or stopped
 	mark alone; sleep {PACE_S}; mark alone
 	/bin/ringside profile --json {nested_linux.SPUN} >profile$pace.out 2>>profile.err & profiler=$!
 	until_true attached $profiler
