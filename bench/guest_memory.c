@@ -6,7 +6,7 @@
  *
  *	guest_memory FOLDER	the figures; traces are made in FOLDER and removed
  */
-#include "rival.h"
+#include "recording.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,24 +14,14 @@
 
 #include "live/record_guests.h"
 #include <ringside/guest_abi.h>
-#include <ringside/recorder.h>
 #include <ringside/sbuf.h>
 
 #define RAM_BYTES  (16u << 20)
 #define AREA	   0x1000u
 #define RING	   (4u << 20)
 #define RING_BYTES (4u << 20) /* RS_GUEST_RING_BYTES */
-#define POLL_US	   1000u
 #define HEAD_STEP  65536u
 #define FIRST	   (HEAD_STEP / RS_SLOT_BYTES) /* records */
-
-#define PACED_HZ      2000000u /* records a second */
-#define PACED_SECONDS 4u
-#define BURST	      200u
-
-#define ROUND_BYTES   (64u << 20)
-#define HELPING_SLOTS 65536u
-#define CPU_ROUNDS    15u
 
 static char ram_path[4096], trace_path[4096], piece_path[4096];
 static uint8_t *ram;
@@ -106,11 +96,13 @@ static void wait_until_drained(void)
 		usleep(100);
 }
 
+/* Of a guest that boots. */
 static void collector_start(void)
 {
 	const char *const memories[] = { ram_path };
-	struct rs_recorder_options options = { .directory = trace_path, .poll_us = POLL_US };
+	struct rs_recorder_options options = { .directory = trace_path, .poll_us = BENCH_POLL_US };
 
+	guest_boot();
 	bench_stay_on(1); /* its threads, away from the producer */
 	bench_must(rs_clock_host(&collector.clock));
 	options.clock = collector.clock;
@@ -136,102 +128,26 @@ static struct rs_recorder_summary collector_stop(void)
 	return sum;
 }
 
-/* ---- throughput --------------------------------------------------------------------------- */
-
-/* A producer that got no CPU for a while does not catch up. */
-static void figure_of_pace(void)
-{
-	const uint64_t records = (uint64_t)PACED_HZ * PACED_SECONDS;
-	struct rs_recorder_summary sum;
-	uint64_t start, late = 0;
-
-	guest_boot();
-	collector_start();
-	start = bench_ns();
-	for (uint64_t n = 0; n < records; n++) {
-		uint64_t due = start + n * 1000000000 / PACED_HZ;
-
-		if (n % BURST == 0) {
-			uint64_t now = bench_ns();
-
-			if (now > due) {
-				late = now - due > late ? now - due : late;
-				start += now - due;
-			}
-			while (bench_ns() < due)
-				continue;
-		}
-		put(n);
-	}
-	sum = collector_stop();
-	bench_figure("guest-memory-lost", (double)sum.lost,
-		     "of %lu at %.1f M a second, in a ring of 4 MiB; the producer was %.1f ms late "
-		     "at most",
-		     (unsigned long)records, PACED_HZ / 1e6, (double)late / 1e6);
-	if (sum.records + sum.lost != records + FIRST) {
-		fprintf(stderr, "bench: %lu records are neither kept nor lost\n",
-			(unsigned long)(records + FIRST - sum.records - sum.lost));
-		exit(1);
-	}
-}
-
-/* ---- costs -------------------------------------------------------------------------------- */
-
-/*
- * Returns the CPU time of the recording's threads for a round's bytes, until the last is written.
- */
-static double cpu_of_collector(void)
-{
-	uint64_t start, lost;
-
-	guest_boot();
-	collector_start();
-	start = bench_others_cpu_ns();
-	for (uint64_t slots = 0; slots < ROUND_BYTES / RS_SLOT_BYTES; slots += HELPING_SLOTS) {
-		for (uint64_t i = 0; i < HELPING_SLOTS; i++)
-			put(i);
-		wait_until_drained();
-	}
-	lost = collector_stop().lost;
-	if (lost) {
-		fprintf(stderr, "bench: %lu records were lost\n", (unsigned long)lost);
-		exit(1);
-	}
-	return (double)(bench_others_cpu_ns() - start);
-}
-
 static void rival_fill(struct rs_slot *slots, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		slots[i] = slot_of(i);
 }
 
-static double cpu_of_rival(void)
+int main(int argc, char **argv)
 {
-	const struct bench_rival rival = {
-		.path = piece_path,
-		.poll_us = POLL_US,
-		.helping = HELPING_SLOTS,
-		.helpings = (ROUND_BYTES / RS_SLOT_BYTES + HELPING_SLOTS - 1) / HELPING_SLOTS,
+	static const struct bench_recording recording = {
+		.name = "guest-memory",
+		.piece_path = piece_path,
+		.helping = 65536,
+		.first = FIRST,
+		.start = collector_start,
+		.stop = collector_stop,
+		.put = put,
+		.wait_until_drained = wait_until_drained,
 		.fill = rival_fill,
 	};
 
-	return bench_rival_round(&rival);
-}
-
-static void figure_of_collector(void)
-{
-	static struct bench_rounds rounds;
-	double (*const rivals[])(void) = { cpu_of_collector, cpu_of_rival };
-
-	bench_run(&rounds, rivals, 2, CPU_ROUNDS);
-	bench_figure("guest-memory", bench_ratio(&rounds, 0, 1),
-		     "%.2f ms of CPU against %.2f ms, for %u MiB", bench_of(&rounds, 0) / 1e6,
-		     bench_of(&rounds, 1) / 1e6, ROUND_BYTES >> 20);
-}
-
-int main(int argc, char **argv)
-{
 	if (argc != 2) {
 		fprintf(stderr, "usage: guest_memory FOLDER\n");
 		return 2;
@@ -239,8 +155,8 @@ int main(int argc, char **argv)
 	snprintf(ram_path, sizeof(ram_path), "/dev/shm/ringside-bench-%d", (int)getpid());
 	snprintf(trace_path, sizeof(trace_path), "%s/trace", argv[1]);
 	snprintf(piece_path, sizeof(piece_path), "%s/pieces", argv[1]);
-	figure_of_pace();
-	figure_of_collector();
+	bench_recording_pace(&recording);
+	bench_recording_cpu(&recording);
 	unlink(ram_path);
 	return 0;
 }

@@ -8,11 +8,10 @@
  *	record FOLDER N memory	the same, of allocations and frees with stacks
  *	record FOLDER N spans	the same, of spans within spans
  */
-#include "rival.h"
+#include "recording.h"
 #include "trace/trace.h"
 
 #include <ringside/memory.h>
-#include <ringside/recorder.h>
 
 #include <math.h>
 #include <sys/resource.h>
@@ -26,11 +25,7 @@
 #define PHASE_BURSTS 1000u
 #define PHASES	     25u
 
-/* The recorder: bytes in a round, and the portions that fit into the ring. */
-#define ROUND_BYTES   (64u << 20)
-#define HELPING_SLOTS 24576u
-#define CPU_ROUNDS    15u
-#define POLL_US	      1000u
+#define HELPING 24576u /* records that the ring has room for */
 
 RS_TRACE_CLASS(bench, 0)
 RS_DEFINE_EVENT(pair, bench, "pair", (u64, a), (u64, b));
@@ -43,7 +38,7 @@ static char trace_path[4096], piece_path[4096];
 
 static struct rs_recorder *recorder_start(const char *path)
 {
-	struct rs_recorder_options options = { .directory = path, .poll_us = POLL_US };
+	struct rs_recorder_options options = { .directory = path, .poll_us = BENCH_POLL_US };
 	struct rs_recorder *recorder;
 
 	bench_stay_on(1); /* its threads, away from the producer */
@@ -54,12 +49,12 @@ static struct rs_recorder *recorder_start(const char *path)
 	return recorder;
 }
 
-static uint64_t recorder_stop(struct rs_recorder *recorder)
+static struct rs_recorder_summary recorder_stop(struct rs_recorder *recorder)
 {
 	struct rs_recorder_summary summary;
 
 	bench_must(rs_recorder_close(recorder, &summary));
-	return summary.lost;
+	return summary;
 }
 
 static void ring_empty(void)
@@ -150,7 +145,7 @@ static void figure_of_producer(void)
 		RS_EMIT(pair, .a = 1);
 		wait_until_drained();
 		recorded = phase(true);
-		lost = recorder_stop(recorder);
+		lost = recorder_stop(recorder).lost;
 		bench_folder_remove(trace_path);
 		plain = phase(false);
 		ring_empty();
@@ -173,28 +168,26 @@ static void figure_of_producer(void)
 /* ---- the recorder's cost -----------------------------------------------------------------------
  */
 
-/* Returns the CPU time of the recorder's threads for a round's bytes, until the last is written. */
-static double cpu_of_recorder(void)
-{
-	struct rs_recorder *recorder = recorder_start(trace_path);
-	uint64_t start = bench_others_cpu_ns(), spent, lost;
+static struct rs_recorder *measured;
 
-	for (uint64_t slots = 0; slots < ROUND_BYTES / RS_SLOT_BYTES; slots += HELPING_SLOTS) {
-		for (uint64_t i = 0; i < HELPING_SLOTS; i++)
-			RS_EMIT(pair, .a = i, .b = slots);
-		wait_until_drained();
-	}
-	lost = recorder_stop(recorder);
-	spent = bench_others_cpu_ns() - start;
-	if (lost) {
-		fprintf(stderr, "bench: the recorder lost records\n");
-		exit(1);
-	}
-	bench_folder_remove(trace_path);
-	return (double)spent;
+static void measured_start(void)
+{
+	measured = recorder_start(trace_path);
 }
 
-/* The rival wakes up as often, and shares a buffer as large as a portion. */
+static struct rs_recorder_summary measured_stop(void)
+{
+	struct rs_recorder_summary sum = recorder_stop(measured);
+
+	bench_folder_remove(trace_path);
+	return sum;
+}
+
+static void put(uint64_t n)
+{
+	RS_EMIT(pair, .a = n, .b = n);
+}
+
 static void rival_fill(struct rs_slot *slots, uint32_t n)
 {
 	for (uint64_t i = 0; i < n; i++) {
@@ -206,28 +199,20 @@ static void rival_fill(struct rs_slot *slots, uint32_t n)
 	}
 }
 
-static double cpu_of_rival(void)
+static void figure_of_recorder(void)
 {
-	const struct bench_rival rival = {
-		.path = piece_path,
-		.poll_us = POLL_US,
-		.helping = HELPING_SLOTS,
-		.helpings = (ROUND_BYTES / RS_SLOT_BYTES + HELPING_SLOTS - 1) / HELPING_SLOTS,
+	static const struct bench_recording recording = {
+		.name = "recorder",
+		.piece_path = piece_path,
+		.helping = HELPING,
+		.start = measured_start,
+		.stop = measured_stop,
+		.put = put,
+		.wait_until_drained = wait_until_drained,
 		.fill = rival_fill,
 	};
 
-	return bench_rival_round(&rival);
-}
-
-static void figure_of_recorder(void)
-{
-	static struct bench_rounds rounds;
-	double (*const rivals[])(void) = { cpu_of_recorder, cpu_of_rival };
-
-	bench_run(&rounds, rivals, 2, CPU_ROUNDS);
-	bench_figure("recorder", bench_ratio(&rounds, 0, 1),
-		     "%.2f ms of CPU against %.2f ms, for %u MiB", bench_of(&rounds, 0) / 1e6,
-		     bench_of(&rounds, 1) / 1e6, ROUND_BYTES >> 20);
+	bench_recording_cpu(&recording);
 }
 
 /* ---- a trace to read ----------------------------------------------------------------------------
@@ -240,10 +225,10 @@ static int make_trace(uint64_t n)
 
 	for (uint64_t i = 0; i < n; i++) {
 		RS_EMIT(pair, .a = i, .b = i * 3);
-		if (i % HELPING_SLOTS == HELPING_SLOTS - 1)
+		if (i % HELPING == HELPING - 1)
 			wait_until_drained();
 	}
-	lost = recorder_stop(recorder);
+	lost = recorder_stop(recorder).lost;
 	if (lost)
 		fprintf(stderr, "bench: %lu records were lost\n", (unsigned long)lost);
 	return lost != 0;
@@ -292,7 +277,7 @@ static int make_memory_trace(uint64_t n)
 		if (i % PAIRS_AT_ONCE == PAIRS_AT_ONCE - 1)
 			wait_until_drained();
 	}
-	lost = recorder_stop(recorder);
+	lost = recorder_stop(recorder).lost;
 	if (lost)
 		fprintf(stderr, "bench: %lu records were lost\n", (unsigned long)lost);
 	return lost != 0;
@@ -325,7 +310,7 @@ static int make_span_trace(uint64_t n)
 		if (i % PAIRS_AT_ONCE == PAIRS_AT_ONCE - 1)
 			wait_until_drained();
 	}
-	lost = recorder_stop(recorder);
+	lost = recorder_stop(recorder).lost;
 	if (lost)
 		fprintf(stderr, "bench: %lu records were lost\n", (unsigned long)lost);
 	return lost != 0;

@@ -6,24 +6,14 @@
  *	sbuf FOLDER	the figures; traces are made in FOLDER and removed
  *	sbuf FOLDER N	no figures: makes N records, a raw file of ACRN's, FOLDER/0
  */
-#include "rival.h"
+#include "recording.h"
 
 #include <unistd.h>
 
 #include "live/record_sbuf.h"
-#include <ringside/recorder.h>
 #include <ringside/ring.h>
 
 #define RING_BYTES (4u << 20) /* ACRN's TRACE_SBUF_SIZE */
-#define POLL_US	   1000u
-
-#define PACED_HZ      2000000u /* records a second */
-#define PACED_SECONDS 4u
-#define BURST	      200u
-
-#define ROUND_BYTES   (64u << 20)
-#define HELPING_SLOTS 65536u
-#define CPU_ROUNDS    15u
 
 static char ring_path[4096], trace_path[4096], piece_path[4096];
 static struct rs_ring_memory memory = { .fd = -1 };
@@ -49,7 +39,6 @@ static void put(uint64_t n)
 	rs_sbuf_put(&producer, &slot, RS_SLOT_BYTES);
 }
 
-/* A new ring for each figure, because the next put reports what a full ring refused. */
 static void ring_make(void)
 {
 	rs_ring_unmap(&memory);
@@ -66,13 +55,12 @@ static struct collector {
 	struct rs_sbuf_recording *recording;
 } collector;
 
-/* urgent: as in `record --sbuf`; the rival for the cost is not. */
 static void collector_start(bool urgent)
 {
 	const char *const paths[] = { ring_path };
 	struct rs_sbuf_options sbuf = { .paths = paths, .n_paths = 1 };
 	struct rs_recorder_options options = { .directory = trace_path,
-					       .poll_us = POLL_US,
+					       .poll_us = BENCH_POLL_US,
 					       .urgent = urgent };
 
 	bench_stay_on(1); /* its threads, away from the producer */
@@ -83,6 +71,20 @@ static void collector_start(bool urgent)
 	bench_must(rs_sbuf_recording_attach(collector.recording, collector.recorder,
 					    &collector.clock));
 	bench_stay_on(0);
+}
+
+/* For the pace: urgent, as in `record --sbuf`, and on a new ring, because the next put reports what
+ * a full ring refused. */
+static void urgent_start(void)
+{
+	ring_make();
+	collector_start(true);
+}
+
+/* For the cost: not urgent, as the rival is not. */
+static void plain_start(void)
+{
+	collector_start(false);
 }
 
 static struct rs_recorder_summary collector_stop(void)
@@ -103,104 +105,29 @@ static void wait_until_drained(void)
 		usleep(100);
 }
 
-/* ---- throughput ----------------------------------------------------------------------------- */
-
-/*
- * A producer that got no CPU for a while does not catch up: it would put much faster than the rate
- * under test.
- */
-static void figure_of_pace(void)
-{
-	const uint64_t records = (uint64_t)PACED_HZ * PACED_SECONDS;
-	uint64_t start, late = 0;
-	struct rs_recorder_summary sum;
-
-	ring_make();
-	collector_start(true);
-	start = bench_ns();
-	for (uint64_t n = 0; n < records; n++) {
-		uint64_t due = start + n * 1000000000 / PACED_HZ;
-
-		if (n % BURST == 0) {
-			uint64_t now = bench_ns();
-
-			if (now > due) {
-				late = now - due > late ? now - due : late;
-				start += now - due;
-			}
-			while (bench_ns() < due)
-				continue;
-		}
-		put(n);
-	}
-	sum = collector_stop();
-	bench_figure("sbuf-lost", (double)sum.lost,
-		     "of %lu at %.1f M a second, in a ring of 4 MiB; the producer was %.1f ms late "
-		     "at most",
-		     (unsigned long)records, PACED_HZ / 1e6, (double)late / 1e6);
-	if (sum.records + sum.lost != records) {
-		fprintf(stderr, "bench: %lu records are neither kept nor lost\n",
-			(unsigned long)(records - sum.records - sum.lost));
-		exit(1);
-	}
-}
-
-/* ---- the collector's cost ------------------------------------------------------------------- */
-
-/*
- * Returns the CPU time of the collector's threads for a round's bytes, until the last is written.
- */
-static double cpu_of_collector(void)
-{
-	uint64_t start, spent, lost;
-
-	collector_start(false);
-	start = bench_others_cpu_ns();
-	for (uint64_t slots = 0; slots < ROUND_BYTES / RS_SLOT_BYTES; slots += HELPING_SLOTS) {
-		for (uint64_t i = 0; i < HELPING_SLOTS; i++)
-			put(i);
-		wait_until_drained();
-	}
-	lost = collector_stop().lost;
-	spent = bench_others_cpu_ns() - start;
-	if (lost) {
-		fprintf(stderr, "bench: the collector lost records\n");
-		exit(1);
-	}
-	return (double)spent;
-}
-
-/* The rival wakes up as often, and shares a buffer as large as a portion. */
 static void rival_fill(struct rs_slot *slots, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		slots[i] = slot_of(i);
 }
 
-static double cpu_of_rival(void)
+static void figures(void)
 {
-	const struct bench_rival rival = {
-		.path = piece_path,
-		.poll_us = POLL_US,
-		.helping = HELPING_SLOTS,
-		.helpings = (ROUND_BYTES / RS_SLOT_BYTES + HELPING_SLOTS - 1) / HELPING_SLOTS,
+	struct bench_recording recording = {
+		.name = "sbuf",
+		.piece_path = piece_path,
+		.helping = 65536,
+		.start = urgent_start,
+		.stop = collector_stop,
+		.put = put,
+		.wait_until_drained = wait_until_drained,
 		.fill = rival_fill,
 	};
 
-	return bench_rival_round(&rival);
-}
-
-static void figure_of_collector(void)
-{
-	static struct bench_rounds rounds;
-	double (*const rivals[])(void) = { cpu_of_collector, cpu_of_rival };
-
+	bench_recording_pace(&recording);
 	ring_make();
-
-	bench_run(&rounds, rivals, 2, CPU_ROUNDS);
-	bench_figure("sbuf", bench_ratio(&rounds, 0, 1),
-		     "%.2f ms of CPU against %.2f ms, for %u MiB", bench_of(&rounds, 0) / 1e6,
-		     bench_of(&rounds, 1) / 1e6, ROUND_BYTES >> 20);
+	recording.start = plain_start;
+	bench_recording_cpu(&recording);
 }
 
 /* ---- a file to print ------------------------------------------------------------------------ */
@@ -234,8 +161,7 @@ int main(int argc, char **argv)
 	snprintf(ring_path, sizeof(ring_path), "/dev/shm/ringside-bench-%d", (int)getpid());
 	snprintf(trace_path, sizeof(trace_path), "%s/trace", folder);
 	snprintf(piece_path, sizeof(piece_path), "%s/pieces", folder);
-	figure_of_pace();
-	figure_of_collector();
+	figures();
 	rs_ring_unmap(&memory);
 	unlink(ring_path);
 	return 0;
