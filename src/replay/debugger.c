@@ -188,24 +188,67 @@ void rs_debugger_close(struct rs_debugger *d)
 
 /* ---- permission ----------------------------------------------------------------------------- */
 
+/* One end of a TCP connection, as IPv6. */
+struct end {
+	struct in6_addr address;
+	uint32_t port;
+};
+
+static struct end end_of(const struct sockaddr_storage *address)
+{
+	const struct sockaddr_in *v4 = (const void *)address;
+	const struct sockaddr_in6 *v6 = (const void *)address;
+	struct end end = { .port = ntohs(v4->sin_port) }; /* sin6_port has the same offset */
+
+	if (address->ss_family == AF_INET6) {
+		end.address = v6->sin6_addr;
+		return end;
+	}
+	end.address.s6_addr32[2] = htonl(0xffff);
+	end.address.s6_addr32[3] = v4->sin_addr.s_addr;
+	return end;
+}
+
+/* Compares an end with one of /proc/net/tcp or tcp6: an address of 8 or 32 digits, which are words
+ * in the host's byte order. */
+static bool is_end(const struct end *end, const char *digits, uint32_t port)
+{
+	struct in6_addr address = { .s6_addr32 = { [2] = htonl(0xffff) } };
+	size_t words = strlen(digits) / 8;
+
+	if (strlen(digits) % 8 || (words != 1 && words != 4))
+		return false;
+	for (size_t i = 0; i < words; i++) {
+		char word[9] = { 0 };
+
+		memcpy(word, digits + i * 8, 8);
+		address.s6_addr32[4 - words + i] = (uint32_t)strtoul(word, NULL, 16);
+	}
+	return port == end->port && !memcmp(&address, &end->address, sizeof(address));
+}
+
 /*
- * Returns the uid that owns a connected TCP socket of this host, from /proc/net/tcp or tcp6. Older
+ * Returns the uid that owns a connected TCP socket of this host, from /proc/net/tcp or tcp6. The
+ * addresses are compared too: another socket, of another user, may have the same two ports. Older
  * kernels show a closed socket as root's, so only an established one counts.
  */
-static bool tcp_owner(const char *table, uint16_t local, uint16_t remote, uid_t *uid)
+static bool tcp_owner(const char *table, const struct end *local, const struct end *remote,
+		      uid_t *uid)
 {
 	FILE *file = fopen(table, "re");
 	char line[LINE_BYTES];
 	bool found = false;
 
 	while (file && !found && fgets(line, sizeof(line), file)) {
-		unsigned int from, to, state, owner;
+		char from[33], to[33];
+		unsigned int from_port, to_port, state, owner;
 
 		/* columns: sl local:port remote:port st queues tr:when retransmits uid ... */
 		found = sscanf(line,
-			       " %*[0-9]: %*[0-9A-F]:%X %*[0-9A-F]:%X %X %*X:%*X %*X:%*X %*X %u",
-			       &from, &to, &state, &owner) == 4 &&
-			from == local && to == remote && state == TCP_ESTABLISHED;
+			       " %*[0-9]: %32[0-9A-F]:%X %32[0-9A-F]:%X %X %*X:%*X %*X:%*X %*X %u",
+			       from, &from_port, to, &to_port, &state, &owner) == 6 &&
+			is_end(local, from, from_port) && is_end(remote, to, to_port) &&
+			state == TCP_ESTABLISHED;
 		if (found)
 			*uid = owner;
 	}
@@ -214,16 +257,11 @@ static bool tcp_owner(const char *table, uint16_t local, uint16_t remote, uid_t 
 	return found;
 }
 
-static uint16_t port_of(const struct sockaddr_storage *address)
-{
-	/* sin_port and sin6_port have the same offset. */
-	return ntohs(((const struct sockaddr_in *)address)->sin_port);
-}
-
 /* Returns the uid of the process at the other end; both ends are on this host. */
 static bool peer_uid(int fd, uid_t *uid)
 {
 	struct sockaddr_storage ours, theirs;
+	struct end local, remote;
 	socklen_t n_ours = sizeof(ours), n_theirs = sizeof(theirs), n_cred;
 	struct ucred cred;
 
@@ -238,8 +276,10 @@ static bool peer_uid(int fd, uid_t *uid)
 	}
 	if (getpeername(fd, (struct sockaddr *)&theirs, &n_theirs))
 		return false;
-	return tcp_owner("/proc/net/tcp", port_of(&theirs), port_of(&ours), uid) ||
-	       tcp_owner("/proc/net/tcp6", port_of(&theirs), port_of(&ours), uid);
+	local = end_of(&theirs); /* as the peer sees it */
+	remote = end_of(&ours);
+	return tcp_owner("/proc/net/tcp", &local, &remote, uid) ||
+	       tcp_owner("/proc/net/tcp6", &local, &remote, uid);
 }
 
 /* ---- serving ------------------------------------------------------------------------------ */

@@ -173,10 +173,13 @@ static char **words_at(const json_t *json, const char *key)
 	const json_t *list = json_object_get(json, key), *word;
 	size_t n = json_array_size(list), i;
 	char **words;
-	bool good = json_is_array(list) && n <= RS_QEMU_WORDS;
+	bool good = true;
 
-	words = good ? calloc(n + 1, sizeof(*words)) : NULL;
-	good = words;
+	if (!json_is_array(list) || n > RS_QEMU_WORDS)
+		return NULL;
+	words = calloc(n + 1, sizeof(*words));
+	if (!words)
+		return NULL;
 	json_array_foreach(list, i, word)
 	{
 		good = good && json_is_string(word);

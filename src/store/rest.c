@@ -188,6 +188,15 @@ struct rs_error *rs_rests_open_file(struct rs_trace *trace, int fd, const char *
 	return err;
 }
 
+/* Returns whether the program died before it had rings in the file: the magic is written last. */
+static bool is_unused(int fd)
+{
+	struct rs_survive_head head;
+	ssize_t n = pread(fd, &head, sizeof(head), 0);
+
+	return n >= 0 && ((size_t)n < sizeof(head) || !head.magic);
+}
+
 struct rs_error *rs_rests_open(struct rs_trace *trace, struct rs_rests **out)
 {
 	char name[RS_SURVIVE_NAME_BYTES], *path = NULL;
@@ -212,8 +221,13 @@ struct rs_error *rs_rests_open(struct rs_trace *trace, struct rs_rests **out)
 		err = rs_error_create(RS_USAGE,
 				      "%s: the program that records this trace still runs", path);
 	}
-	if (!err)
+	if (!err && is_unused(fd)) {
+		close(fd);
+		if (unlink(path) && errno != ENOENT)
+			err = rs_error_errno(errno, "%s", path);
+	} else if (!err) {
 		err = rs_rests_open_file(trace, fd, path, out);
+	}
 	free(path);
 	return err;
 }

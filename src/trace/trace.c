@@ -614,44 +614,6 @@ struct definition {
 static struct definition *definitions[DEFINITIONS_MAX / CHUNK];
 static uint32_t n_definitions; /* written under the lock, release; pairs with rs_trace_define() */
 
-/* Returns a new id, or 0 if there are too many, or no memory. Called under the lock. */
-static uint32_t define(const char *text, uint32_t len, uint32_t kind)
-{
-	uint32_t n = n_definitions;
-	struct definition **chunk = &definitions[n / CHUNK];
-
-	if (n >= DEFINITIONS_MAX)
-		return 0;
-	if (!*chunk) { /* mmap(), not calloc(): this may be a signal handler */
-		void *mem = mmap(NULL, CHUNK * sizeof(**chunk), PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (mem == MAP_FAILED)
-			return 0;
-		*chunk = mem;
-	}
-	(*chunk)[n % CHUNK] = (struct definition){ text, len, kind };
-	survive_define((void *)self.survive, text, len, kind);
-	if (self.file)
-		survive_define(rs_trace_file_head(self.file), text, len, kind);
-	__atomic_store_n(&n_definitions, n + 1, __ATOMIC_RELEASE);
-	return n + 1;
-}
-
-void rs_trace_register_sites(struct rs_site *begin, struct rs_site *end)
-{
-	sigset_t before;
-
-	lock(&before);
-	for (struct rs_site *site = begin; site < end; site++) {
-		uint32_t n = site->id ? 0 : define(site->text, site->len, site->kind);
-
-		if (n)
-			site->id = rs_site_id(site->kind, n);
-	}
-	unlock(&before);
-}
-
 /*
  * Returns a permanent copy of text, in blocks beside the chunks, or NULL without memory. Called
  * under the lock. In malloc()'s memory, a leak checker would report the copy, because it does not
@@ -679,17 +641,55 @@ static const char *keep(const char *text, size_t len)
 	return copy;
 }
 
-uint32_t rs_trace_name(const char *text)
+/* Returns the id of a new definition, which has a copy of the text, because the shared object with
+ * the text may be unloaded; 0 if there are too many, or no memory. Called under the lock. */
+static uint32_t define(const char *text, uint32_t len, uint32_t kind)
 {
-	size_t len = strlen(text);
-	const char *copy;
+	uint32_t n = n_definitions;
+	struct definition **chunk = &definitions[n / CHUNK];
+
+	if (n >= DEFINITIONS_MAX)
+		return 0;
+	if (!*chunk) { /* mmap(), not calloc(): this may be a signal handler */
+		void *mem = mmap(NULL, CHUNK * sizeof(**chunk), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (mem == MAP_FAILED)
+			return 0;
+		*chunk = mem;
+	}
+	text = keep(text, len);
+	if (!text)
+		return 0;
+	(*chunk)[n % CHUNK] = (struct definition){ text, len, kind };
+	survive_define((void *)self.survive, text, len, kind);
+	if (self.file)
+		survive_define(rs_trace_file_head(self.file), text, len, kind);
+	__atomic_store_n(&n_definitions, n + 1, __ATOMIC_RELEASE);
+	return n + 1;
+}
+
+void rs_trace_register_sites(struct rs_site *begin, struct rs_site *end)
+{
 	sigset_t before;
-	uint32_t id = 0;
 
 	lock(&before);
-	copy = n_definitions < DEFINITIONS_MAX ? keep(text, len) : NULL;
-	if (copy)
-		id = define(copy, (uint32_t)len, RS_SITE_NAME);
+	for (struct rs_site *site = begin; site < end; site++) {
+		uint32_t n = site->id ? 0 : define(site->text, site->len, site->kind);
+
+		if (n)
+			site->id = rs_site_id(site->kind, n);
+	}
+	unlock(&before);
+}
+
+uint32_t rs_trace_name(const char *text)
+{
+	sigset_t before;
+	uint32_t id;
+
+	lock(&before);
+	id = define(text, (uint32_t)strlen(text), RS_SITE_NAME);
 	unlock(&before);
 	return id;
 }
