@@ -283,12 +283,11 @@ static struct rs_error *split(const char *command, char words[EXEC_MAX], size_t 
 	for (const char *at = command; *at; at++) {
 		bool blank = !quote && strchr(" \t\n", *at);
 
+		if (blank && in)
+			words[n++] = '\0';
+		count += !blank && !in;
 		if (n + 2 >= EXEC_MAX || count > ARGS_MAX)
 			return rs_error_create(RS_USAGE, "the command is too long");
-		if (blank && in) {
-			words[n++] = '\0';
-			count++;
-		}
 		in = !blank;
 		if (blank)
 			continue;
@@ -322,6 +321,21 @@ static bool runs(const struct archive *a, const char *path)
 	return good;
 }
 
+/* Returns a path without the words at its beginning that name the guest's root, whose parent is
+ * itself. */
+static const char *below_root(const char *path)
+{
+	static const char *const same[] = { "/", "./", "../" };
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		size_t len = strlen(same[i]);
+
+		if (!strncmp(path, same[i], len))
+			return below_root(path + len);
+	}
+	return path;
+}
+
 /* Writes the program's path and the other words to the file that the first process reads. */
 static struct rs_error *put_command(struct archive *a, const char *command)
 {
@@ -334,9 +348,7 @@ static struct rs_error *put_command(struct archive *a, const char *command)
 	if (err)
 		return err;
 	if (strchr(words, '/')) {
-		const char *name = words + strspn(words, "./");
-
-		snprintf(path, sizeof(path), "%s", name);
+		snprintf(path, sizeof(path), "%s", below_root(words));
 		found = runs(a, path);
 	}
 	for (size_t i = 0; !found && !strchr(words, '/') && i < 5; i++) {

@@ -6,6 +6,7 @@
 #include "event_kit.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "trace/trace.h"
@@ -600,6 +601,35 @@ TEST(names_defined_at_run_time)
 		CHECK_STR(rs_schema_name(rs_trace_stream(r.trace, 0)->schema, ids[i]), text);
 	}
 	recording_deinit(&r);
+}
+
+/* A shared object may be unloaded before a recorder is there, and before the next one. */
+TEST(the_sites_of_an_object_that_was_unloaded)
+{
+	static const char declaration[] = "class=first;event=gone;fields=u64 n";
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	char *text = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct rs_site site = { .text = text,
+				.len = sizeof(declaration) - 1,
+				.kind = RS_SITE_NAME };
+
+	REQUIRE(text != MAP_FAILED);
+	memcpy(text, declaration, sizeof(declaration));
+	start(0);
+	rs_trace_register_sites(&site, &site + 1);
+	munmap(text, bytes);
+	CHECK(site.id != 0);
+	for (int i = 0; i < 2; i++) {
+		struct recording r;
+
+		REQUIRE(recording_begin(&r, 1));
+		RS_EMIT(one, .n = 1);
+		REQUIRE(recording_end(&r));
+		CHECK_STR(rs_schema_name(rs_trace_stream(r.trace, 0)->schema, (uint32_t)site.id),
+			  declaration);
+		recording_deinit(&r);
+	}
+	rs_trace_stop();
 }
 
 /* ---- fork
