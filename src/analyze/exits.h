@@ -47,7 +47,10 @@ struct rs_exits_vcpu {
 	uint64_t exits;
 	bool sched_known;
 	uint64_t run_ns, wait_ns; /* schedstat's */
-	uint32_t unwoken;	  /* sleeps since its first event that ended without a wake-up */
+	/* Since its first event: sleeps that ended without a wake-up; arrivals on a CPU without a
+	 * departure before; how much earlier than traced its sleeps may begin for the scheduler. */
+	uint32_t unwoken, unleft;
+	uint64_t early_ns;
 };
 
 struct rs_exits_cause {

@@ -291,17 +291,68 @@ static struct rs_error *differ(const struct rs_exits_vcpu *v, const char *what, 
 			       (unsigned long long)ours, whose, (unsigned long long)theirs);
 }
 
-/* schedstat's value may exceed ours by late_ns more than the slack. */
-static bool agree(uint64_t ours, uint64_t theirs, uint64_t slack_ns, uint64_t late_ns)
+/* How much schedstat's time on a CPU or waiting may be below and above ours. */
+struct slack {
+	uint64_t below_ns, above_ns;
+};
+
+static bool agree(uint64_t ours, uint64_t theirs, const struct slack *slack)
 {
-	return ours > theirs ? ours - theirs <= slack_ns : theirs - ours <= slack_ns + late_ns;
+	return ours > theirs ? ours - theirs <= slack->below_ns : theirs - ours <= slack->above_ns;
+}
+
+/*
+ * The scheduler's clock differs from Ringside's stamps at both ends of a sleep, by long times if a
+ * hypervisor below this kernel takes its CPUs away:
+ *
+ * A sleep begins, for the scheduler, at the wake-up of a thread that is to run next, if one was
+ * woken before, so schedstat may have less time on the CPU (rs_vcpu_early()).
+ *
+ * A sleep ends when the woken thread is enqueued, for Ringside at sched_wakeup. Between the two,
+ * the waker may send an interrupt to the thread's CPU (ttwu_do_activate()), so schedstat may have
+ * more waiting and less sleep.
+ *
+ * Neither explains a difference if Ringside missed the event at that end of a sleep.
+ */
+static struct slack slack_of(const struct rs_exits_vcpu *v, uint64_t slack_ns)
+{
+	struct slack slack = { slack_ns, slack_ns };
+
+	if (!v->unleft)
+		slack.below_ns += v->early_ns;
+	if (!v->unwoken)
+		slack.above_ns += v->ns[RS_VCPU_HALTED] + v->ns[RS_VCPU_BLOCKED];
+	return slack;
+}
+
+/*
+ * The scheduler charges a preempted thread until the wake-up that preempts it, not until the switch
+ * (rq_clock_skip_update() in kernel/sched/core.c), so part of the time that Ringside counts as
+ * running is waiting there, a little for each switch.
+ */
+static struct rs_error *check_schedstat(const struct rs_exits_vcpu *v, uint64_t on_cpu,
+					uint64_t slack_ns)
+{
+	uint64_t wait = v->ns[RS_VCPU_WAIT], all = v->run_ns + v->wait_ns;
+	struct slack slack = slack_of(v, slack_ns), run, waits;
+
+	if (!agree(on_cpu + wait, all, &slack))
+		return differ(v, "on a CPU or waiting for one", on_cpu + wait, "by schedstat", all);
+	slack_ns += all / CHARGE_PARTS;
+	slack = slack_of(v, slack_ns);
+	run = (struct slack){ slack.below_ns, slack_ns };
+	if (!agree(on_cpu, v->run_ns, &run))
+		return differ(v, "on a CPU", on_cpu, "by schedstat", v->run_ns);
+	waits = (struct slack){ slack_ns, slack.above_ns };
+	if (!agree(wait, v->wait_ns, &waits))
+		return differ(v, "waiting for a CPU", wait, "by schedstat", v->wait_ns);
+	return NULL;
 }
 
 static struct rs_error *check_vcpu(const struct rs_exits_vcpu *v, uint64_t slack_ns)
 {
-	uint64_t sum = 0, unknown = v->ns[RS_VCPU_UNKNOWN], late_ns;
-	uint64_t on_cpu = v->ns[RS_VCPU_GUEST] + v->ns[RS_VCPU_KERNEL] + v->ns[RS_VCPU_USER] +
-			  v->ns[RS_VCPU_POLL];
+	uint64_t sum = 0, on_cpu = v->ns[RS_VCPU_GUEST] + v->ns[RS_VCPU_KERNEL] +
+				   v->ns[RS_VCPU_USER] + v->ns[RS_VCPU_POLL];
 
 	for (uint32_t i = 0; i < RS_VCPU_STATES; i++)
 		sum += v->ns[i];
@@ -309,28 +360,8 @@ static struct rs_error *check_vcpu(const struct rs_exits_vcpu *v, uint64_t slack
 		return differ(v, "its states are", sum, "it was watched for", v->wall_ns);
 	if (!v->sched_known)
 		return NULL;
-	/*
-	 * The scheduler charges a preempted thread until the wake-up that preempts it, not until
-	 * the switch (rq_clock_skip_update() in kernel/sched/core.c), so part of the time that
-	 * Ringside counts as running is waiting there, a little for each switch.
-	 *
-	 * The scheduler counts a woken thread as waiting from when it is enqueued, Ringside from
-	 * sched_wakeup. Between the two, the waker may send an interrupt to the thread's CPU
-	 * (ttwu_do_activate()), which can take long in a virtual machine. So if every sleep ended
-	 * with an observed wake-up, schedstat may have more waiting and less sleep.
-	 */
-	slack_ns += unknown + v->wall_ns / RUNNABLE_PARTS;
-	late_ns = v->unwoken ? 0 : v->ns[RS_VCPU_HALTED] + v->ns[RS_VCPU_BLOCKED];
-	if (!agree(on_cpu + v->ns[RS_VCPU_WAIT], v->run_ns + v->wait_ns, slack_ns, late_ns))
-		return differ(v, "on a CPU or waiting for one", on_cpu + v->ns[RS_VCPU_WAIT],
-			      "by schedstat", v->run_ns + v->wait_ns);
-	slack_ns += (v->run_ns + v->wait_ns) / CHARGE_PARTS;
-	if (!agree(on_cpu, v->run_ns, slack_ns, 0))
-		return differ(v, "on a CPU", on_cpu, "by schedstat", v->run_ns);
-	if (!agree(v->ns[RS_VCPU_WAIT], v->wait_ns, slack_ns, late_ns))
-		return differ(v, "waiting for a CPU", v->ns[RS_VCPU_WAIT], "by schedstat",
-			      v->wait_ns);
-	return NULL;
+	return check_schedstat(v, on_cpu,
+			       slack_ns + v->ns[RS_VCPU_UNKNOWN] + v->wall_ns / RUNNABLE_PARTS);
 }
 
 struct rs_error *rs_exits_check(const struct rs_exits *exits, uint64_t slack_ns)

@@ -228,6 +228,8 @@ static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool entries
 		.wall_ns = since_reported(wall_ns, &t->reported_wall_ns, all),
 		.exits = t->taken_exits,
 		.unwoken = t->time.unwoken,
+		.unleft = t->time.unleft,
+		.early_ns = t->time.early_ns,
 		/* There is no difference to compute if the thread has ended, or if there is only
 		 * one line. */
 		.sched_known =

@@ -66,6 +66,8 @@ struct rs_vcpu_time {
 	uint64_t base_wait;
 	uint64_t halted_ns; /* by KVM's reports of halts alone */
 	uint64_t polled_ns;
+	uint64_t on_at;	   /* on a CPU since then, or since the watch began; 0: unknown */
+	uint64_t early_ns; /* the scheduler's clock may have been so much behind at sleeps */
 	uint64_t ns[RS_VCPU_STATES];
 	uint32_t state;	  /* GUEST, KERNEL, USER, or UNKNOWN: the state while it is on a CPU */
 	uint32_t off;	  /* enum rs_vcpu_off */
@@ -74,7 +76,11 @@ struct rs_vcpu_time {
 	uint32_t entered; /* an exit or an entry occurred */
 	uint32_t left;	  /* a return to the VMM, or the end of a halt, occurred */
 	uint32_t unwoken; /* sleeps that ended without an observed wake-up */
+	uint32_t unleft;  /* arrivals on a CPU without an observed departure from the last one */
 };
+
+/* The longest period of the scheduler's tick, at 100 Hz. */
+#define RS_VCPU_TICK_NS 10000000u
 
 /* Begins the accounting at now. The first event may determine the state until then. */
 static inline void rs_vcpu_begin(struct rs_vcpu_time *t, uint64_t now)
@@ -82,6 +88,7 @@ static inline void rs_vcpu_begin(struct rs_vcpu_time *t, uint64_t now)
 	t->since = now;
 	t->at = now;
 	t->halt_from = now;
+	t->on_at = now;
 }
 
 /* Continues after a loss in an unknown state. The first event does not determine the state before
@@ -92,6 +99,7 @@ static inline void rs_vcpu_forget(struct rs_vcpu_time *t)
 	t->off = RS_VCPU_ON;
 	t->exit_at = 0;
 	t->wake = 0;
+	t->on_at = 0;
 	t->seen = 1;
 }
 
@@ -275,11 +283,25 @@ static inline void rs_vcpu_woken(struct rs_vcpu_time *t, uint64_t now, uint64_t 
 	t->ns[RS_VCPU_POLL] += poll;
 }
 
+/*
+ * Notes a sleep. If a thread on this CPU was woken before and is to preempt this one, the scheduler
+ * lets the sleep begin at that wake-up or at the last tick (rq_clock_skip_update() in
+ * kernel/sched/core.c).
+ */
+static inline void rs_vcpu_early(struct rs_vcpu_time *t, uint64_t now)
+{
+	uint64_t on_ns = now > t->on_at ? now - t->on_at : 0;
+
+	t->early_ns += on_ns < RS_VCPU_TICK_NS ? on_ns : RS_VCPU_TICK_NS;
+}
+
 /* sched_switch away from the thread. preempted: it is still runnable. */
 static inline void rs_vcpu_off(struct rs_vcpu_time *t, uint64_t now, bool preempted)
 {
 	rs_vcpu_between(t);
 	rs_vcpu_account(t, now);
+	if (!preempted)
+		rs_vcpu_early(t, now);
 	t->seen = 1;
 	t->wake = 0;
 	t->off = preempted ? RS_VCPU_PREEMPTED : RS_VCPU_SLEEPING;
@@ -299,12 +321,15 @@ static inline void rs_vcpu_on(struct rs_vcpu_time *t, uint64_t now)
 		t->off = RS_VCPU_SLEEPING;
 	else if (t->off == RS_VCPU_SLEEPING && !rs_vcpu_is_woken(t, t->wake, now))
 		t->unwoken++;
+	else if (t->off == RS_VCPU_ON && t->on_at)
+		t->unleft++;
 	if (t->off != RS_VCPU_ON)
 		rs_vcpu_account_off(t, now);
 	else
 		rs_vcpu_account(t, now);
 	t->seen = 1;
 	t->off = RS_VCPU_ON;
+	t->on_at = now;
 }
 
 /* Ends the accounting, or the thread's; applied to a copy, gives the times at present. */

@@ -856,8 +856,14 @@ TEST(a_difference_is_an_error_with_its_amount)
 	CHECK_OK(rs_exits_check(&exits, 0));
 }
 
-/* From 1101000 it sleeps until it is woken at `woken`, and waits until 1601000. */
-static struct rs_error *session_of_a_sleep(int64_t woken, uint64_t wait_ns)
+/* It runs until 1101000, sleeps until it is woken at `woken`, and waits until 1601000. */
+struct a_sleep {
+	int64_t woken;	 /* 0: no wake-up is observed */
+	int64_t arrives; /* a departure is missed before that arrival; 0: none */
+	uint64_t run_ns, wait_ns;
+};
+
+static struct rs_error *session_of(struct a_sleep s)
 {
 	struct rs_error *err;
 	struct kit k;
@@ -866,11 +872,13 @@ static struct rs_error *session_of_a_sleep(int64_t woken, uint64_t wait_ns)
 	kit_put(&k, 1000, 0, "session", "open", { "threads", 1 });
 	session_line(&k, 1000, 101, 50000000, 3000000);
 	kit_vmx_exit(&k, 1001000, 101, IO);
+	if (s.arrives)
+		kit_on(&k, s.arrives, 101);
 	kit_off(&k, 1101000, 101, 1);
-	if (woken)
-		kit_wake(&k, woken, 101);
+	if (s.woken)
+		kit_wake(&k, s.woken, 101);
 	kit_on(&k, 1601000, 101);
-	session_line(&k, 2001000, 101, 51500000, 3000000 + wait_ns);
+	session_line(&k, 2001000, 101, 50000000 + s.run_ns, 3000000 + s.wait_ns);
 	kit_put(&k, 2001000, 0, "session", "close", { "dropped", 0 });
 	kit_take(&k, true, 0);
 	err = rs_exits_check(&k.exits, 0);
@@ -878,18 +886,31 @@ static struct rs_error *session_of_a_sleep(int64_t woken, uint64_t wait_ns)
 	return err;
 }
 
-/* A thread is enqueued before sched_wakeup, so schedstat may have more waiting, but not less. */
+/* A thread is enqueued before sched_wakeup, so schedstat may have more waiting. */
 TEST(a_wake_up_is_traced_after_the_scheduler_counts_it)
 {
-	CHECK_OK(session_of_a_sleep(1501000, 100000));
-	CHECK_OK(session_of_a_sleep(1501000, 400000));
-	CHECK_ERR(session_of_a_sleep(1501000, 600000), RS_FAILED, "by schedstat 2100000");
-	CHECK_ERR(session_of_a_sleep(1501000, 10000), RS_FAILED, "by schedstat 1510000");
-	CHECK_OK(session_of_a_sleep(1101000, 500000)); /* woken as it left */
-	CHECK_ERR(session_of_a_sleep(1101000, 400000), RS_FAILED, "by schedstat 1900000");
+	CHECK_OK(session_of((struct a_sleep){ 1501000, 0, 1500000, 100000 }));
+	CHECK_OK(session_of((struct a_sleep){ 1501000, 0, 1500000, 400000 }));
+	CHECK_ERR(session_of((struct a_sleep){ 1501000, 0, 1500000, 600000 }), RS_FAILED,
+		  "by schedstat 2100000");
+	CHECK_OK(session_of((struct a_sleep){ 1101000, 0, 1500000, 500000 })); /* as it left */
 	/* No wake-up was observed. */
-	CHECK_ERR(session_of_a_sleep(0, 100000), RS_FAILED,
+	CHECK_ERR(session_of((struct a_sleep){ 0, 0, 1500000, 100000 }), RS_FAILED,
 		  "on a CPU or waiting for one 1500000 ns, by schedstat 1600000");
+}
+
+/* The scheduler's clock may have stood since the thread came on its CPU, 1100000 ns before its
+ * sleep, so schedstat may have that much less time on it. */
+TEST(a_sleep_begins_earlier_for_the_scheduler)
+{
+	CHECK_OK(session_of((struct a_sleep){ 1501000, 0, 1410000, 100000 }));
+	CHECK_OK(session_of((struct a_sleep){ 1501000, 0, 410000, 100000 }));
+	CHECK_ERR(session_of((struct a_sleep){ 1501000, 0, 370000, 100000 }), RS_FAILED,
+		  "on a CPU or waiting for one 1600000 ns, by schedstat 470000");
+	/* It came on the CPU 90000 ns before, and had left before that. */
+	CHECK_ERR(session_of((struct a_sleep){ 1501000, 1011000, 1410000, 100000 }), RS_FAILED,
+		  "on a CPU or waiting for one 1600000 ns, by schedstat 1510000");
+	CHECK_OK(session_of((struct a_sleep){ 1501000, 1011000, 1490000, 100000 }));
 }
 
 /* The session closes after the thread has ended: its last line is not a new thread's. */
