@@ -215,7 +215,7 @@ struct rs_error *rs_rests_open(struct rs_trace *trace, struct rs_rests **out)
 		return NULL;
 	}
 	err = rs_shared_open(path, O_RDONLY, RS_SHARED_FILE, &fd);
-	/* Held by the program, or by a child that it forked, until it exits. */
+	/* Held by the program until it exits. */
 	if (!err && flock(fd, LOCK_EX | LOCK_NB)) {
 		close(fd);
 		err = rs_error_create(RS_USAGE,

@@ -8,12 +8,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/copy.h"
+#include "base/hold.h"
 #include "base/utf8.h"
 #include "store/inside.h"
 #include "store/state.h"
@@ -200,8 +200,8 @@ static struct rs_error *open_all(struct rs_store *store, const char *directory)
 	if (!err)
 		err = rs_folder_fd(folder, "ringside/state", O_RDWR | O_CREAT | O_EXCL,
 				   &store->state_fd);
-	if (!err) /* locked while this process records, so that readers can detect that */
-		flock(store->state_fd, LOCK_EX);
+	if (!err) /* while this process records, so that readers can detect that */
+		rs_hold(store->state_fd);
 	if (!err)
 		err = write_state(store, (struct rs_state){ .word = "recording", .pid = getpid() });
 	if (!err)
@@ -268,7 +268,7 @@ static void store_free(struct rs_store *store)
 	if (store->describe_fd >= 0)
 		close(store->describe_fd);
 	if (store->state_fd >= 0)
-		close(store->state_fd);
+		rs_release(store->state_fd);
 	rs_describe_deinit(&store->describe);
 	pthread_mutex_destroy(&store->lock);
 	rs_error_free(store->error);

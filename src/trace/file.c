@@ -26,6 +26,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/hold.h"
 #include "ring/shared.h"
 
 #define PAGE		 4096u
@@ -38,8 +39,8 @@ _Static_assert(sizeof(struct rs_survive_place) + sizeof(struct rs_survive_progre
 _Static_assert(FIRST_PLACE % PAGE == 0, "places are mapped");
 
 struct rs_trace_file {
-	uint8_t *mem; /* the head and the definitions */
-	int fd;
+	uint8_t *mem;	 /* the head and the definitions */
+	int fd, lock_fd; /* the same file; only the first is mapped from */
 	char *path;
 	uint8_t *place[RS_SURVIVE_PLACES_MAX]; /* mapped while it is taken */
 	uint32_t n_taken;
@@ -91,6 +92,8 @@ static void file_free(struct rs_trace_file *f)
 {
 	if (f->mem)
 		munmap(f->mem, FIRST_PLACE);
+	if (f->lock_fd >= 0)
+		rs_release(f->lock_fd);
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f->path);
@@ -181,6 +184,19 @@ static void head_write(struct rs_trace_file *f, const uint8_t uuid[16], const ch
 		memcpy(f->mem + FIRST_PLACE - bytes, directory, bytes);
 }
 
+/* Creates the file, locked until this process has ended. */
+static struct rs_error *file_make(struct rs_trace_file *f)
+{
+	f->fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | RS_SHARED_FLAGS, 0600);
+	if (f->fd < 0)
+		return rs_error_errno(errno, "cannot create '%s'", f->path);
+	f->lock_fd = open(f->path, O_RDWR | RS_SHARED_FLAGS);
+	if (f->lock_fd < 0)
+		return rs_error_errno(errno, "cannot open '%s'", f->path);
+	rs_hold(f->lock_fd);
+	return file_map(f);
+}
+
 struct rs_error *rs_trace_file_create(const uint8_t uuid[16], const char *directory,
 				      struct rs_trace_file **out)
 {
@@ -190,22 +206,15 @@ struct rs_error *rs_trace_file_create(const uint8_t uuid[16], const char *direct
 
 	if (!f)
 		return rs_error_no_memory();
-	f->fd = -1;
+	f->fd = f->lock_fd = -1;
 	dead_limit();
 	rs_survive_name(uuid, name);
 	err = rs_shared_memory_path(name, &f->path);
 	if (!err)
-		f->fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | RS_SHARED_FLAGS, 0600);
-	if (!err && f->fd < 0)
-		err = rs_error_errno(errno, "cannot create '%s'", f->path);
-	if (!err)
-		flock(f->fd, LOCK_EX); /* locked until this process has ended */
-	if (!err) {
-		err = file_map(f);
-		if (err)
-			unlink(f->path);
-	}
+		err = file_make(f);
 	if (err) {
+		if (f->fd >= 0)
+			unlink(f->path);
 		file_free(f);
 		return err;
 	}

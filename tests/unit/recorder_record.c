@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "store/repair.h"
 #include "trace/trace.h"
 #include <ringside/reader.h>
 #include <ringside/recorder.h>
@@ -665,6 +666,65 @@ TEST(a_child_does_not_trace_and_the_parent_continues)
 	CHECK_EQ_U64(count(&r, "one"), 2);
 	CHECK_EQ_U64(count(&r, "begin"), 1);
 	CHECK_EQ_U64(count(&r, "end"), 1);
+	recording_deinit(&r);
+}
+
+static void *emit_one(void *unused)
+{
+	RS_EMIT(one, .n = 1);
+	return unused;
+}
+
+/* Records in a process, which forks a child and is killed. Returns the child's pid. */
+static pid_t killed_with_a_child(const char *path)
+{
+	struct rs_recorder_options options = { .directory = path, .poll_us = 200 };
+	struct rs_recorder *recorder;
+	pid_t pid, child = 0;
+	pthread_t thread;
+	int ends[2];
+
+	if (!CHECK(!pipe(ends)))
+		return 0;
+	pid = fork();
+	if (!pid) {
+		start(0);
+		if (rs_clock_host(&options.clock) || rs_recorder_create(&options, &recorder) ||
+		    rs_recorder_add_trace(recorder))
+			_exit(1);
+		/* A forked child's first thread does not trace. */
+		if (pthread_create(&thread, NULL, emit_one, NULL) || pthread_join(thread, NULL))
+			_exit(1);
+		child = fork();
+		if (!child) {
+			pause();
+			_exit(0);
+		}
+		if (write(ends[1], &child, sizeof(child)) == sizeof(child))
+			raise(SIGKILL);
+		_exit(1);
+	}
+	close(ends[1]);
+	CHECK(read(ends[0], &child, sizeof(child)) == sizeof(child));
+	close(ends[0]);
+	waitpid(pid, NULL, 0);
+	return child;
+}
+
+TEST(a_child_that_lives_on_does_not_keep_the_locks)
+{
+	struct rs_repair_result result;
+	struct recording r = { .got = got_sink() };
+	pid_t child;
+
+	join(r.path, make_temp(r.temp), "trace");
+	child = killed_with_a_child(r.path);
+	REQUIRE(child > 0);
+	CHECK_OK(rs_trace_repair(r.path, &result));
+	kill(child, SIGKILL);
+	REQUIRE_OK(rs_trace_open(r.path, &r.trace));
+	CHECK_OK(trace_read_all(r.trace, &r.got));
+	CHECK_EQ_U64(count(&r, "one"), 1);
 	recording_deinit(&r);
 }
 
