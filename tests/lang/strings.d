@@ -22,4 +22,15 @@ BEGIN
 	*this->ip = htonl(0x7f000001);
 	printf("%s %x %x\n", inet_ntoa(this->ip), htons(0x1234), htonl(0x12345678));
 	printf("%d%d%d%d\n", "abc" == "abc", "abc" < "abd", "b" > "abc", "a" != "a");
+	/* A loaded string is a copy: it outlives a change and the end of its variable. */
+	last["x"] = "first";
+	this->before = last["x"];
+	last["x"] = "second";
+	printf("%s -> %s\n", this->before, last["x"]);
+	self->words = "one,two";
+	printf("%s ", strtok(self->words, ","));
+	self->words = "1,2,3,4";
+	printf("%s ", strtok(NULL, ","));
+	self->words = 0;
+	printf("[%s]\n", self->words);
 }

@@ -18,7 +18,8 @@ struct dynamics {
 	size_t n_handles, n_free, handles_room, free_room;
 };
 
-/* Returns the variable of this key, or 0 or "" if there is none. */
+/* Returns the variable of this key, or 0 or "" if there is none. A string is valid up to the next
+ * store. */
 struct value rs_lang_dynamic_load(const struct dynamics *dynamics, const struct value *key,
 				  bool text);
 /* Stores a value. 0 and "" free the variable. */

@@ -417,6 +417,8 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 		case I_DLOADS:
 			at[-1] = rs_lang_dynamic_load(&firing->rt->dynamics, &at[-1],
 						      insn->op == I_DLOADS);
+			if (insn->op == I_DLOADS && !keep(firing, &at[-1]))
+				return false;
 			break;
 		case I_DSTOREI:
 		case I_DSTORES:
