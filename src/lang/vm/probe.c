@@ -135,6 +135,15 @@ struct probe *rs_lang_probe_add(struct rs_script *script, const char *provider, 
 	return probe;
 }
 
+static bool same_values(const struct rs_enum *a, const struct rs_enum *b)
+{
+	if (!a || !b)
+		return a == b;
+	while (a->name && b->name && a->value == b->value && !strcmp(a->name, b->name))
+		a++, b++;
+	return !a->name && !b->name;
+}
+
 static bool same_layout(const struct rs_event *a, const struct rs_event *b)
 {
 	if (a->n_fields != b->n_fields)
@@ -142,7 +151,8 @@ static bool same_layout(const struct rs_event *a, const struct rs_event *b)
 	for (uint16_t i = 0; i < a->n_fields; i++) {
 		if (strcmp(a->fields[i].name, b->fields[i].name) ||
 		    a->fields[i].type != b->fields[i].type ||
-		    a->fields[i].show != b->fields[i].show)
+		    a->fields[i].show != b->fields[i].show ||
+		    !same_values(a->fields[i].values, b->fields[i].values))
 			return false;
 	}
 	return true;
