@@ -130,6 +130,20 @@ static void trace_memory(struct firing *f, const struct action *action, const st
 		rs_lang_format_bytes(&f->rt->text, at, bytes);
 }
 
+/* printa() has no limit, as the rows at the end have none; but many of them in a walk do. */
+static void print_aggregations(struct firing *f, const struct action *action)
+{
+	struct text *text = &f->rt->text;
+	size_t before = text->len, most = text->most;
+
+	text->full |= before > LANG_PRINTA_FROM;
+	text->most = SIZE_MAX / 2;
+	if (!action->format && !f->script->options[OPT_JSON])
+		rs_lang_text_add(text, "\n", 1);
+	rs_agg_print(f->script, text, action->aggregations, action->n_aggregations, action->format);
+	text->most = most + (text->len - before);
+}
+
 /* Performs actions that print differently in JSON. Returns false for other actions. */
 static bool do_json(struct firing *f, const struct action *action, const struct value *args)
 {
@@ -154,10 +168,6 @@ static bool do_json(struct firing *f, const struct action *action, const struct 
 	case ACT_STACK:
 		stack(f, action);
 		rs_lang_json_wrap(f, "stack", from);
-		return true;
-	case ACT_PRINTA:
-		rs_agg_print(f->script, text, action->aggregations, action->n_aggregations,
-			     action->format);
 		return true;
 	default:
 		return false;
@@ -198,10 +208,7 @@ void rs_lang_do_action(struct firing *f, const struct action *action, const stru
 		quit(f, args[0].i);
 		break;
 	case ACT_PRINTA:
-		if (!action->format)
-			rs_lang_text_add(text, "\n", 1);
-		rs_agg_print(script, text, action->aggregations, action->n_aggregations,
-			     action->format);
+		print_aggregations(f, action);
 		break;
 	case ACT_TRUNC:
 		rs_agg_trunc(script, agg, action->n_args ? (int64_t)args[0].i : 0);
@@ -256,12 +263,16 @@ static void opening(const struct firing *f, struct text *text)
 static void speculate(struct firing *f, const struct text *printed)
 {
 	struct speculation *speculation = speculation_of(f, f->speculation);
+	size_t before;
 
 	if (!speculation)
 		return;
 	speculation->text.most = f->script->options[OPT_SPECSIZE];
 	if (f->script->options[OPT_JSON]) {
+		before = speculation->text.len;
 		rs_lang_json_clause(f, printed, &speculation->text);
+		if (speculation->text.full) /* no part of a line */
+			speculation->text.len = before;
 		return;
 	}
 	if (!f->script->options[OPT_QUIET])
@@ -276,14 +287,17 @@ void rs_lang_output(struct firing *f)
 	struct runtime *rt = f->rt;
 	struct text *printed = &rt->text;
 
-	if (printed->full)
+	if (printed->full) {
 		rt->output_drops++;
+		if (f->script->options[OPT_JSON]) /* a part would not be JSON */
+			return;
+	}
 	if (f->speculation) {
 		speculate(f, printed);
 		return;
 	}
 	if (f->script->options[OPT_JSON]) {
-		struct text line = { .most = 2 * LANG_OUTPUT_MAX };
+		struct text line = { .most = SIZE_MAX / 2 };
 
 		if (printed->len || !f->script->options[OPT_QUIET])
 			rs_lang_json_clause(f, printed, &line);

@@ -18,11 +18,10 @@
 
 void rs_lang_text_add(struct text *text, const char *bytes, size_t len)
 {
-	if (text->len + len > text->most) {
-		text->full = true;
+	if (text->full)
 		return;
-	}
-	if (!RS_VECTOR_RESERVE(text->at, text->room, text->len + len)) {
+	if (text->len + len > text->most ||
+	    !RS_VECTOR_RESERVE(text->at, text->room, text->len + len)) {
 		text->full = true;
 		return;
 	}

@@ -9,7 +9,7 @@
 struct text {
 	char *at;
 	size_t len, room, most;
-	bool full; /* something did not fit */
+	bool full; /* something did not fit; no more is added */
 };
 
 void rs_lang_text_add(struct text *text, const char *bytes, size_t len);

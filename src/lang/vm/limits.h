@@ -15,7 +15,8 @@
 #define LANG_KEY_BYTES	 8192	     /* of a tuple packed into bytes */
 #define LANG_ARGS_MAX	 32	     /* of a call */
 #define LANG_SCRATCH	 (17u << 16) /* bytes of scratch memory of a firing */
-#define LANG_OUTPUT_MAX	 (1u << 20)  /* bytes that a clause may print at once */
+#define LANG_OUTPUT_MAX	 (1u << 20)  /* bytes that a clause may print, except printa() */
+#define LANG_PRINTA_FROM (1u << 28)  /* bytes that it may have printed before a printa() */
 #define LANG_QUANTIZE	 127	     /* bins: negative, zero, positive powers of two */
 #define LANG_BINS_MAX	 4096	     /* of lquantize and llquantize */
 #define LANG_TICKS_MAX	 (1u << 30)  /* firings of a tick between two events */

@@ -108,6 +108,7 @@ void rs_lang_fire(struct firing *f, const struct bound *bound, uint32_t n)
 		f->speculation = 0;
 		rt->text.len = 0;
 		rt->text.full = false;
+		rt->text.most = LANG_OUTPUT_MAX;
 		rt->aggs.last_row = NULL;
 		done = rs_lang_run_clause(f, clause, &pc);
 		if (done && bound[i].fast && bound[i].fast->adds && rt->aggs.last_row)
@@ -404,7 +405,6 @@ static struct rs_error *runtime_create(struct rs_script *script)
 		if (err)
 			return err;
 	}
-	rt->text.most = LANG_OUTPUT_MAX;
 	rt->dynamics.most = options[OPT_DYNVARSIZE];
 	rt->aggs.most = options[OPT_AGGSIZE];
 	rt->random = RANDOM_SEED;
