@@ -26,4 +26,22 @@ BEGIN
 	walk (0, it, 10)
 		printf("never");
 	printf("\n");
+	/* All steps, though each takes memory for its keys and texts. */
+	walk (65536, it - 1, 65536) {
+		seen[it & 7] += 1;
+		@[strjoin("x", lltostr(it & 7))] = count();
+	}
+	printf("%d\n", seen[0] + seen[1] + seen[2] + seen[3] + seen[4] + seen[5] + seen[6] + seen[7]);
+	/* What the program still refers to outlives the step. */
+	walk (4, it - 1, 10) {
+		if (it == 4) {
+			this->word = strtok(strjoin("one,two", ",three,four"), ",");
+			this->n = (int *)alloca(sizeof (int));
+			*this->n = 40;
+		}
+		*this->n += 1;
+		printf("%s %s|", this->word, strjoin("step ", lltostr(it)));
+	}
+	printf("%d %s %s\n", *this->n, strtok(NULL, ","), strtok(NULL, ","));
+	trunc(@);
 }

@@ -168,6 +168,7 @@ static bool token(struct firing *f, struct value of, const struct value *separat
 	*result = part(&of, from, to - from);
 	to += to < of.len;
 	f->tokens = part(&of, to, of.len - to);
+	scratch_keep(f, &f->tokens);
 	return true;
 }
 

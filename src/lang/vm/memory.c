@@ -136,6 +136,7 @@ uint64_t rs_lang_memory_alloca(struct firing *firing, uint64_t bytes)
 	if (!at)
 		return 0;
 	memset(at, 0, bytes);
+	rt->scratch_kept = rt->scratch_used; /* a variable may have the address */
 	return MEMORY_SCRATCH | (uint64_t)(at - rt->scratch);
 }
 

@@ -140,7 +140,7 @@ static bool make_key(struct firing *firing, const struct insn *insn, const struc
 		     struct value *key)
 {
 	uint32_t n = insn->k >> 16 & 0xff, owner = insn->k & 3u << 24, number = insn->k & 0xffff;
-	size_t bytes = 4 + 8;
+	size_t bytes = owner == LANG_KEY_AGGREGATION ? 0 : 4 + 8;
 	uint64_t thread = 0;
 	char *at;
 
@@ -155,9 +155,7 @@ static bool make_key(struct firing *firing, const struct insn *insn, const struc
 		return false;
 	key->s = at;
 	key->len = (uint32_t)bytes;
-	if (owner == LANG_KEY_AGGREGATION) {
-		key->len -= 12;
-	} else {
+	if (owner != LANG_KEY_AGGREGATION) {
 		if (owner == LANG_KEY_SELF)
 			thread = thread_of(firing);
 		memcpy(at, &number, 4);
@@ -218,6 +216,8 @@ static void store(struct firing *firing, const struct insn *insn, const struct v
 
 	if (insn->n == SCOPE_THIS) {
 		firing->rt->locals[insn->k] = *value;
+		if (text)
+			scratch_keep(firing, value);
 		return;
 	}
 	global->value = *value;
@@ -330,6 +330,21 @@ static bool call(struct firing *firing, const struct insn *insn, struct value *a
 	return true;
 }
 
+struct walk {
+	uint32_t left;
+	size_t scratch_before;
+};
+
+/* Frees the scratch memory that a step of a walk took, so that its keys and texts do not limit the
+ * steps. What a variable or strtok() still refers to stays, and all below it. */
+static void step_free(struct firing *firing, const struct walk *walk)
+{
+	struct runtime *rt = firing->rt;
+	size_t kept = rt->scratch_kept;
+
+	rt->scratch_used = walk->scratch_before > kept ? walk->scratch_before : kept;
+}
+
 /* ---- the loop ----------------------------------------------------------------------------- */
 
 #define BINARY(name, expression)                                                                   \
@@ -350,7 +365,7 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 	const struct rs_script *script = firing->script;
 	struct value stack[LANG_STACK_MAX + 1];
 	struct value *at = stack; /* above the top */
-	uint32_t walks[LANG_WALKS_MAX] = { 0 };
+	struct walk walks[LANG_WALKS_MAX] = { 0 };
 
 	for (uint32_t i = from; i < to; i++) {
 		const struct insn *insn = &clause->code[i];
@@ -544,15 +559,17 @@ static bool run(struct firing *firing, const struct clause *clause, uint32_t fro
 				i = insn->k - 1;
 			break;
 		case I_WALK:
-			walks[insn->n] = insn->k;
+			walks[insn->n] = (struct walk){ insn->k, firing->rt->scratch_used };
 			break;
 		case I_STEP:
-			if (!walks[insn->n])
+			if (!walks[insn->n].left)
 				i = insn->k - 1;
 			else
-				walks[insn->n]--;
+				walks[insn->n].left--;
 			break;
 		case I_AGAIN:
+			if (at == stack) /* no value of the step remains */
+				step_free(firing, &walks[insn->n]);
 			i = insn->k - 1;
 			break;
 		case I_CALL:

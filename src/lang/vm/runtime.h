@@ -113,6 +113,7 @@ struct runtime {
 	struct value *locals; /* this->; for one firing */
 	char *scratch;
 	size_t scratch_used;
+	size_t scratch_kept;		      /* at the end of a step of a walk */
 	char *object_globals, *object_locals; /* structs and arrays: memory.h */
 	struct dynamics dynamics;
 	struct agg_table aggs;
@@ -149,6 +150,16 @@ static inline char *scratch(struct firing *firing, size_t bytes)
 	}
 	rt->scratch_used += bytes;
 	return rt->scratch + rt->scratch_used - bytes;
+}
+
+/* Lets a string last for the firing: the end of a walk's step frees the rest of what it took. */
+static inline void scratch_keep(struct firing *firing, const struct value *text)
+{
+	struct runtime *rt = firing->rt;
+	uintptr_t from = (uintptr_t)rt->scratch, end = (uintptr_t)text->s + text->len;
+
+	if (end > from + rt->scratch_kept && end <= from + rt->scratch_used)
+		rt->scratch_kept = end - from;
 }
 
 /* Runs a probe's clauses. */
