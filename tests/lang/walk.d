@@ -45,3 +45,13 @@ BEGIN
 	printf("%d %s %s\n", *this->n, strtok(NULL, ","), strtok(NULL, ","));
 	trunc(@);
 }
+
+BEGIN
+{
+	/* `it` has the type of the first value, which every value is cut to. */
+	walk ((uint8_t)250, it + 1, 20)
+		printf("%d ", it);
+	walk ((char)126, it + 1, 4)
+		printf("%d ", it);
+	printf("\n");
+}

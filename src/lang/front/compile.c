@@ -603,6 +603,7 @@ static void walk(struct compiler *c, const struct node *node)
 	uint32_t slot = node->variable->slot;
 
 	expression(c, node->a);
+	cut(c, node->variable->type, node->at);
 	emit(c, I_STOREI, SCOPE_THIS, slot, node->at);
 	emit(c, I_POPI, 0, 0, node->at);
 	emit(c, I_WALK, counter, (uint32_t)node->value, node->at);
@@ -611,6 +612,7 @@ static void walk(struct compiler *c, const struct node *node)
 	done = emit(c, I_JZERO, 0, 0, node->at);
 	statements(c, node->c);
 	expression(c, node->b);
+	cut(c, node->variable->type, node->at);
 	emit(c, I_STOREI, SCOPE_THIS, slot, node->at);
 	emit(c, I_POPI, 0, 0, node->at);
 	emit(c, I_AGAIN, counter, head, node->at);
