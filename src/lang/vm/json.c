@@ -50,6 +50,18 @@ static void put_number(struct rs_json *json, struct type type, uint64_t value)
 		rs_json_unsigned(json, value);
 }
 
+/* A bit-field: shifts it to the top of its unit, and back. */
+static void put_bits(struct rs_json *json, const struct member *m, uint64_t unit)
+{
+	uint32_t rest = 64u - m->bits;
+
+	unit <<= rest - m->at;
+	if (m->type.is_signed)
+		rs_json_signed(json, (int64_t)unit >> rest);
+	else
+		rs_json_unsigned(json, unit >> rest);
+}
+
 static void put_value(struct rs_json *json, struct type type, const struct value *value)
 {
 	if (type.kind == TYPE_STRING)
@@ -73,7 +85,7 @@ static void put_record(struct firing *f, struct rs_json *json, const struct type
 		if (!m->bits)
 			put_memory(f, json, &m->type, address + m->offset);
 		else if (rs_lang_memory_load(f, address + m->offset, m->type.bytes, &value))
-			rs_json_unsigned(json, value << (64 - m->bits - m->at) >> (64 - m->bits));
+			put_bits(json, m, value);
 	}
 	rs_json_close(json, '}');
 }
@@ -217,7 +229,7 @@ static void put_bins(struct rs_json *json, const struct agg_row *row)
 
 static void put_top(struct rs_json *json, const struct agg_row *row)
 {
-	int64_t pairs[2 * (LANG_TOP_MAX * 4 + 64)];
+	int64_t pairs[2 * (LANG_TOP_MAX * 4 + 64)], normal = (int64_t)row->agg->normal;
 	uint32_t n = rs_agg_top(row, pairs);
 
 	rs_json_open(json, '{');
@@ -225,11 +237,11 @@ static void put_top(struct rs_json *json, const struct agg_row *row)
 	for (uint32_t i = 0; i < n; i++) {
 		rs_json_open(json, '{');
 		rs_json_signed(rs_json_key(json, "value"), pairs[i * 2]);
-		rs_json_signed(rs_json_key(json, "count"), pairs[i * 2 + 1]);
+		rs_json_signed(rs_json_key(json, "count"), pairs[i * 2 + 1] / normal);
 		rs_json_close(json, '}');
 	}
 	rs_json_close(json, ']');
-	rs_json_signed(rs_json_key(json, "of"), row->data[0]);
+	rs_json_signed(rs_json_key(json, "of"), row->data[0] / normal);
 	rs_json_close(json, '}');
 }
 
