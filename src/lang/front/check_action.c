@@ -601,11 +601,16 @@ static void check_printa_format(struct checker *c, const struct node *call,
 		const struct conversion *conversion = &action->format->conversions[i];
 		bool text;
 
-		if (!conversion->letter || conversion->aggregate)
+		if (!conversion->letter)
 			continue;
 		text = strchr(CONVERSIONS_OF_TEXT, conversion->letter);
 		if (conversion->width_given || conversion->precision_given)
 			FAIL(c, call->at, "D_PRINTF_DYN_PROTO", "printa() has no arguments for *");
+		if (conversion->aggregate && text)
+			FAIL(c, call->at, "D_PRINTF_ARG_TYPE",
+			     "%%@%c: an aggregation's value is a number", conversion->letter);
+		if (conversion->aggregate)
+			continue;
 		if (key >= agg->n_keys)
 			FAIL(c, call->at, "D_PRINTF_ARG_PROTO",
 			     "@%s has too few keys for the format: %u", agg->name, agg->n_keys);

@@ -1,0 +1,1 @@
+BEGIN { @ = count(); printa("%@s", @); } // at 1:22

@@ -1,0 +1,1 @@
+BEGIN { @ = count(); printa("%@*d", @); } // at 1:22
