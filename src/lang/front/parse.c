@@ -4,6 +4,7 @@
 #include "lang/front/words.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -256,10 +257,15 @@ struct node *rs_lang_parse_macro(struct parser *p, const struct token *token)
 		node->len = strlen(text);
 		return node;
 	}
-	node->value = strtoull(text, &end, 0);
+	errno = 0;
+	node->value =
+		strchr(text, '-') ? (uint64_t)strtoll(text, &end, 0) : strtoull(text, &end, 0);
 	if (!*text || *end)
 		FAIL(p, token->at, "D_MACRO_UNDEF",
 		     "$%lu is '%s', which is not a number: write $$%lu", number, text, number);
+	else if (errno == ERANGE)
+		FAIL(p, token->at, "D_INT_OFLOW", "$%lu is '%s', which exceeds 64 bits", number,
+		     text);
 	if (node->value <= INT32_MAX)
 		node->type = TYPE_OF_INT;
 	return node;
