@@ -248,12 +248,19 @@ static void add(struct rs_log_port *port, const char *text)
 
 /* ---- as a port ------------------------------------------------------------------------------- */
 
+/* Returns whether an element fits before the slot `end`. An element may end a line, and be a line:
+ * two records. */
+static bool has_room(const struct rs_log_port *port, uint32_t end)
+{
+	return end - port->tail / RS_SLOT_BYTES > 2 * ROOM_MIN;
+}
+
 /* Returns the address at which an empty buffer has room for lines. */
 static uint32_t make_room(struct rs_log_port *port)
 {
 	uint32_t at = port->tail / RS_SLOT_BYTES;
 
-	if (RS_LOG_PORT_SLOTS - at >= 2 * ROOM_MIN)
+	if (has_room(port, RS_LOG_PORT_SLOTS))
 		return RS_LOG_PORT_SLOTS;
 	for (; at < RS_LOG_PORT_SLOTS; at++)
 		port->buffer[at] = (struct rs_slot){ .head = rs_record_head(RS_ID_FILLER, 1) };
@@ -267,8 +274,7 @@ static bool fill(struct rs_log_port *port)
 	bool waited = false;
 	char text[RS_LOG_ELEMENT_BYTES];
 
-	/* An element may end a line, and be a line: two records. */
-	while (end - port->tail / RS_SLOT_BYTES > 2 * ROOM_MIN) {
+	while (has_room(port, end)) {
 		enum element got = element(port, text);
 
 		if (got == BROKEN)
