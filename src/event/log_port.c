@@ -23,6 +23,14 @@ _Static_assert(2 * ROOM_MIN < RS_LOG_PORT_SLOTS, "some fit");
 
 enum element { ELEMENT, EMPTY, BROKEN };
 
+/* Drops the line that is being assembled, or an element of no line. */
+static void drop(struct rs_log_port *port)
+{
+	port->unreported_damaged++;
+	port->damaged++;
+	port->parts.bytes = 0;
+}
+
 /* ---- elements -------------------------------------------------------------------------------- */
 
 static enum element from_sbuf(struct rs_log_port *port, char *text)
@@ -48,6 +56,8 @@ static enum element from_overwrite(struct rs_log_port *port, char *text)
 		return BROKEN;
 	port->unreported_lost += lost;
 	port->lost += lost;
+	if (lost && port->parts.bytes) /* the rest of the line may be among them */
+		drop(port);
 	memcpy(text, words, got * sizeof(words));
 	return got ? ELEMENT : EMPTY;
 }
@@ -205,9 +215,7 @@ static void line_end(struct rs_log_port *port)
 	if (!port->parts.bytes)
 		return;
 	if (!rs_log_line_parse(port->parts.text, port->parts.bytes, &line) || !line.seq) {
-		port->unreported_damaged++;
-		port->damaged++;
-		port->parts.bytes = 0;
+		drop(port);
 		return;
 	}
 	tsc = time_of(port, &line, port->old > 0, &said);

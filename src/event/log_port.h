@@ -6,8 +6,9 @@
  *	sbuf, positioned ring, read() --> elements --> line --> record --> buffer --> drain
  *
  * A line's thread goes before its message, as in ACRN's own text: "[vm0:vcpu1]it broke". An element
- * that has no head and follows no open line is counted as damaged; a records-lost before the next
- * line reports it. Overwritten elements are counted, not lines; a line has one or more elements.
+ * that has no head and follows no open line is counted as damaged, and so is an open line after
+ * which elements were overwritten; a records-lost before the next line reports it. Overwritten
+ * elements are counted, not lines; a line has one or more elements.
  *
  * Times are the line's microseconds: for ACRN, of the TSC since its zero, at the frequency of the
  * caller's clock. Two measured frequencies differ slightly, and a log may count from another zero.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A port on a log ring: a buffer that is filled again and again. */
+/* A port on a log ring: a buffer that is filled again and again, a line that is overwritten before
+ * its end was read. */
 #include "../test.h"
 
 #include <stdio.h>
@@ -105,4 +106,32 @@ TEST(the_buffer_wraps)
 		CHECK_EQ_U64(rig.port.last_seq, 1999);
 		CHECK_EQ_U64(rig.port.lost + rig.port.damaged, 0);
 	}
+}
+
+/*
+ * A full buffer leaves a line open, whose first element fills its 80 bytes. Then the writer laps
+ * the reader, and the oldest element that is kept is the rest of another line: it does not continue
+ * the open one.
+ */
+TEST(no_line_has_the_rest_of_another)
+{
+	static struct rig rig;
+	uint64_t seq = 0, first, lines = 0;
+
+	rig_init(&rig);
+	while (seq < ELEMENTS - 2)
+		put(&rig, ++seq, true, RS_LOG_ELEMENT_BYTES);
+	first = consume(&rig);
+	REQUIRE(first < seq - 1 && rig.port.parts.bytes == RS_LOG_ELEMENT_BYTES);
+	for (uint32_t i = 0; i < ELEMENTS; i++) {
+		put(&rig, ++seq, true, RS_LOG_ELEMENT_BYTES);
+		put(&rig, seq, false, 7);
+	}
+	for (uint32_t more = 1; more; lines += more)
+		more = consume(&rig);
+	/* ELEMENTS - 1 are kept: a rest, and the lines after it */
+	CHECK_EQ_U64(lines, (ELEMENTS - 2) / 2);
+	CHECK_EQ_U64(rig.port.last_seq, seq);
+	CHECK_EQ_U64(rig.port.damaged, 2);
+	CHECK_EQ_U64(rig.port.lost, ELEMENTS - 2 - (first + 1) + ELEMENTS + 1);
 }
