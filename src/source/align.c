@@ -14,16 +14,30 @@
 /* Two measurements of one frequency differ by at most one part in this many. */
 #define FREQ_PARTS 1000u
 
-/* Returns the kind of a clock. Clocks of one kind in one boot are one clock. ftrace has several
- * (trace_clocks in kernel/trace/trace.c). All others that are not CLOCK_MONOTONIC count the host's
- * TSC, those of guests with an offset. */
+/* Clocks that foreign files count by instead of the TSC (import/). */
+#define SANDBOX_CLOCK "hyperlight_us" /* each file's begins with its sandbox */
+#define LOG_CLOCK     "log_us"	      /* of a log whose TSC has an unknown frequency */
+
+/* Returns the kind of a clock. Clocks of one kind in one boot are one clock, if they are shared.
+ * ftrace has several (trace_clocks in kernel/trace/trace.c). All others without a line here count
+ * the host's TSC, those of guests with an offset. */
 static const char *kind_of(const struct rs_clock *clock)
 {
 	static const char ftrace[] = "ftrace_";
 
 	if (clock->monotonic)
 		return "CLOCK_MONOTONIC";
+	if (!strcmp(clock->name, LOG_CLOCK))
+		return "the logs' microseconds";
+	if (!strcmp(clock->name, SANDBOX_CLOCK))
+		return "a sandbox's microseconds";
 	return strncmp(clock->name, ftrace, sizeof(ftrace) - 1) ? "the TSC" : clock->name;
+}
+
+/* Returns whether clocks of one kind have one zero. */
+static bool is_shared(const struct rs_clock *clock)
+{
+	return strcmp(clock->name, SANDBOX_CLOCK) != 0;
 }
 
 static uint64_t error_ns(const struct rs_clock *clock)
@@ -52,13 +66,14 @@ static uint64_t apart(uint64_t a, uint64_t b)
 }
 
 /* Compares the stamps of two clocks at their traces' starts. Returns false if the clocks differ in
- * kind or frequency. */
+ * kind or frequency, or in their zeros. */
 static bool by_stamps(const struct rs_clock *first, const struct rs_clock *other, int64_t *ns)
 {
 	uint64_t a = first->freq_hz, b = other->freq_hz;
 	__int128 cycles = (__int128)other->origin - (__int128)first->origin;
 
-	if (strcmp(kind_of(first), kind_of(other)) != 0 || apart(a, b) > a / FREQ_PARTS)
+	if (strcmp(kind_of(first), kind_of(other)) != 0 || !is_shared(first) ||
+	    apart(a, b) > a / FREQ_PARTS)
 		return false;
 	cycles = cycles * NS_PER_SEC / (__int128)a;
 	if (cycles > INT64_MAX / 2 || cycles < INT64_MIN / 2)

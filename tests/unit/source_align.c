@@ -119,6 +119,33 @@ TEST(ftrace_clocks)
 	CHECK_EQ_S64(found.later_ns, 800);
 }
 
+/* Microseconds of two logs have one zero; those of two sandboxes do not. */
+TEST(clocks_in_microseconds)
+{
+	struct rs_clock a = clock_of(1000000, 100), b = clock_of(1000000, 900);
+	struct rs_align_clocks first, other;
+	struct rs_alignment found;
+	char text[RS_ALIGN_TEXT];
+
+	snprintf(a.name, sizeof(a.name), "log_us");
+	first = one(&a, 0);
+	other = one(&b, 0);
+	CHECK(!rs_align_by_clock(&first, &other, &found)); /* the other's is a TSC */
+	snprintf(b.name, sizeof(b.name), "log_us");
+	a.error_cycles = b.error_cycles = 1;
+	first = one(&a, 0);
+	other = one(&b, 0);
+	REQUIRE(rs_align_by_clock(&first, &other, &found));
+	CHECK_EQ_S64(found.later_ns, 800000);
+	CHECK_STR(found.by, "the logs' microseconds");
+	CHECK_EQ_U64(found.bound_ns, 2001);
+	snprintf(a.name, sizeof(a.name), "hyperlight_us");
+	snprintf(b.name, sizeof(b.name), "hyperlight_us");
+	CHECK(!rs_align_by_clock(&first, &other, &found));
+	rs_align_clocks_text(&first, text);
+	CHECK_STR(text, "a sandbox's microseconds at 1.000 MHz (), no time of day");
+}
+
 TEST(nothing_in_common)
 {
 	struct rs_clock a = clock_of(3 * GHZ, 5), b = clock_of(2 * GHZ, 5);

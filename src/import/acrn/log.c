@@ -449,6 +449,8 @@ static struct rs_error *begin(struct log *log, const struct rs_foreign_options *
 
 	*clock = (struct rs_clock){ .freq_hz = given ? options->freq_hz : FREQ_US,
 				    .invariant = true };
+	/* A stamp is cut to a microsecond. */
+	clock->error_cycles = clock->freq_hz / FREQ_US + (clock->freq_hz % FREQ_US != 0);
 	snprintf(clock->name, sizeof(clock->name), "%s", given ? "tsc" : "log_us");
 	snprintf(clock->freq_from, sizeof(clock->freq_from), "%s", given ? "option" : "log");
 	do {
