@@ -255,7 +255,8 @@ TEST(the_frequency_s_origins)
 
 /* ---- skew ----------------------------------------------------------------------------------- */
 
-/* A vCPU moves between CPUs, 100 us on each, with CPU 1's TSC behind by this much. */
+/* A vCPU moves between CPUs, 100 us on each, with CPU 1's TSC behind by this much. Each CPU loses
+ * records at the end, within 70 us. */
 static void make_skewed(struct maker *m, int64_t behind)
 {
 	m->n = 0;
@@ -269,14 +270,25 @@ static void make_skewed(struct maker *m, int64_t behind)
 			RECORD(m, 0x21101, tsc, 0x10000);	  /* runs */
 			RECORD(m, 0x21011, tsc + 99000, 0x10000); /* is replaced */
 		}
+		RECORD(m, 0x1f001, (uint64_t)(102100000 - behind_here), 7, 0x10000,
+		       (uint32_t)(102030000 - behind_here), 0);
 	}
+}
+
+/* Checks that a loss is as long as its CPU's own clock says. */
+static void check_loss(const char *line)
+{
+	const char *from = strstr(line, "from="), *to = strstr(line, "to=");
+
+	REQUIRE(from && to);
+	CHECK_EQ_U64(strtoul(to + 3, NULL, 10) - strtoul(from + 5, NULL, 10), 70000);
 }
 
 static void check_skew(int64_t behind, bool corrected)
 {
 	static struct maker m;
 	struct lines lines = { .times = true };
-	uint32_t cpu = 0, n = 0;
+	uint32_t cpu = 0, n = 0, losses = 0;
 
 	make_skewed(&m, behind);
 	read_made(&m, &lines);
@@ -284,12 +296,15 @@ static void check_skew(int64_t behind, bool corrected)
 	for (uint32_t i = 0; i < lines.n; i++) {
 		const char *at = strchr(lines.line[i], '[');
 
+		if (strstr(lines.line[i], "records-lost") && ++losses)
+			check_loss(lines.line[i]);
 		if (!strstr(lines.line[i], "runstate"))
 			continue;
 		CHECK_EQ_U64(strtoul(at + 1, NULL, 10), cpu); /* two on one, two on the other */
 		cpu ^= n++ & 1;
 	}
 	CHECK_EQ_U64(n, 40);
+	CHECK_EQ_U64(losses, 2);
 	CHECK_EQ_U64(lines.tally.n_remarks, corrected);
 	if (corrected) {
 		CHECK(strstr(lines.tally.remarks[0], "which is corrected") != NULL);

@@ -227,15 +227,19 @@ static void on_runstate(struct rs_xen_events *x, struct pcpu *p, const struct rs
 	p->now = vcpu;
 }
 
-static void on_lost(struct rs_xen_events *x, struct pcpu *p, struct rs_xen_slot *slot, uint64_t tsc)
+static void on_lost(struct rs_xen_events *x, const struct rs_xen_pcpu *at, struct rs_xen_slot *slot,
+		    uint64_t tsc)
 {
+	struct pcpu *p = at->owner;
 	uint64_t count = slot->record.words[0], from;
 	/* u32 domain, u32 vcpu, u64 count, u64 from */
 	const size_t from_at = 16;
 
 	memcpy(&from, slot->payload + from_at, sizeof(from));
-	if (from > tsc) /* the record is invalid */
-		memcpy(slot->payload + from_at, &tsc, sizeof(tsc));
+	from += (uint64_t)at->skew; /* as tsc has */
+	if (from > tsc)		    /* the record is invalid */
+		from = tsc;
+	memcpy(slot->payload + from_at, &from, sizeof(from));
 	x->tally->lost += count;
 	x->lost_tsc = tsc;
 	p->is_held[HELD_PREV] = p->is_held[HELD_NEXT] = false;
@@ -324,7 +328,7 @@ static __attribute__((noinline)) void process_context(struct rs_xen_events *x,
 	}
 	made = rs_xen_decode(&x->decoder, &slot->record, tsc, slot->payload);
 	if (made == x->decoder.lost) {
-		on_lost(x, p, slot, tsc);
+		on_lost(x, at, slot, tsc);
 		emit(x, made, &x->vcpus.lost, tsc, at->cpu);
 	} else if (slot->record.event >> 16 != 2 || on_sched(x, p, slot, tsc, at->cpu)) {
 		emit_slot(x, slot, made, p->now, tsc, at->cpu);
