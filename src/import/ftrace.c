@@ -28,9 +28,12 @@ static bool is_array(const struct tep_format_field *field)
 	       field->size > 0;
 }
 
+/* libtraceevent says that an array of any type with "char" in its name is a string. One of unsigned
+ * char has binary data, such as a SCSI command. */
 static bool is_char(const struct tep_format_field *field)
 {
-	return (field->flags & TEP_FIELD_IS_STRING) && field->type && strstr(field->type, "char");
+	return (field->flags & TEP_FIELD_IS_STRING) && field->type && strstr(field->type, "char") &&
+	       !strstr(field->type, "unsigned");
 }
 
 /* Returns whether a field is shown in hexadecimal, as addresses and flags are. */

@@ -154,3 +154,37 @@ TEST(a_buffer_is_a_name_after_the_integers)
 	CHECK_STR(text, "ftrace::kernel_stack(u32 tid, s32 size, name buffer, text caller)");
 	tep_free(tep);
 }
+
+/* Of an array, only plain chars are text. An unsigned char is a number: its zeros end nothing. */
+TEST(arrays_of_unsigned_char_are_numbers)
+{
+	static const char format_of[] =
+		"name: arrays\nID: 9\nformat:\n"
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+		"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+		"\tfield:unsigned char cmnd[4];\toffset:8;\tsize:4;\tsigned:0;\n"
+		"\tfield:const char name[4];\toffset:12;\tsize:4;\tsigned:1;\n"
+		"\tfield:u8 bytes[2];\toffset:16;\tsize:2;\tsigned:0;\n"
+		"\tfield:__data_loc unsigned char[] data;\toffset:20;\tsize:4;\tsigned:0;\n\n"
+		"print fmt: \"%s\", REC->name\n";
+	static const uint8_t record[] = {
+		9,   0, 0,   0, 5,   0,	  0, 0, /* common */
+		'*', 0, 'b', 1, 'x', 'y', 0, 'z', 0, 'c', 0, 0, 24, 0, 2, 0, 0, 'd',
+	};
+	static const char expected[] = "2a006201xy00630064";
+	uint8_t payload[RS_FTRACE_PAYLOAD_MAX];
+	struct tep_handle *tep = tep_alloc();
+	struct tep_event *format = NULL;
+	struct rs_ftrace_event plan;
+	uint32_t bytes;
+
+	CHECK(!tep_parse_format(tep, &format, format_of, strlen(format_of), "any"));
+	rs_ftrace_plan(&plan, format);
+	REQUIRE_EQ_U64(plan.n_texts, 4);
+	bytes = rs_ftrace_payload(&plan, tep, record, sizeof(record), payload);
+	REQUIRE_EQ_U64(bytes, 4 + 4 * sizeof(uint16_t) + strlen(expected));
+	CHECK_MEM(payload + 12, expected, strlen(expected));
+	tep_free(tep);
+}
