@@ -139,7 +139,9 @@ const struct rs_clock *rs_trace_clock(const struct rs_trace *trace)
 
 const char *rs_trace_host(const struct rs_trace *trace)
 {
-	return trace->describe.hostname;
+	const char *name = trace->describe.hostname;
+
+	return name && *name ? name : NULL; /* import writes an empty one */
 }
 
 const char *rs_trace_command(const struct rs_trace *trace)
