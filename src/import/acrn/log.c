@@ -12,7 +12,10 @@
 #include "import/log_text.h"
 
 #define VIEWS	    64u
-#define VIEWS_ITEM  4u	 /* the most views of one item: two losses, a clock-back, itself */
+#define VIEWS_ITEM  4u	/* the most views of one item: two losses, a clock-back, itself */
+#define VIEWS_HELD  32u /* views that follow a loss before it is handed out; see hole */
+#define HOLES	    64u /* the most holes that are remembered */
+#define HANDED_OUT  UINT32_MAX
 #define THREADS_MAX 256u /* threads with a separate stream; others share the log's */
 #define FREQ_US	    UINT64_C(1000000)
 #define ANEW_US	    INT64_C(1000000)   /* the most delay of a reader: ACRN polls each 999 ms */
@@ -34,6 +37,14 @@ struct payload {
 struct thread {
 	char *name, *vm;
 	struct rs_stream stream;
+};
+
+/* Numbers that no line has had. Lines of other CPUs may come later and fill it, so a loss is handed
+ * out only after VIEWS_HELD further views. */
+struct hole {
+	uint64_t first, last;
+	uint64_t unmarked, lost; /* of them: in no gap that is reported, and in one */
+	uint32_t view;		 /* the loss: its index, or HANDED_OUT */
 };
 
 struct log {
@@ -58,10 +69,13 @@ struct log {
 	uint64_t gap, gap_from, damaged;
 	bool gap_open; /* the size of one of them is unknown */
 	int gap_cpu;
-	uint64_t unmarked, late, backed, runs;
+	uint64_t unmarked, late, backed, runs, filled;
+	uint64_t last_seq; /* of the run's last line, which may be a late one */
+	struct hole holes[HOLES];
+	uint32_t n_holes;	/* ever */
 	struct rs_error *error; /* the first damage; reported at the end */
 	int64_t last_ns;
-	size_t n;
+	uint32_t n, n_handed; /* the views, and those of them that the last next() handed out */
 	struct rs_view views[VIEWS];
 	struct payload payloads[VIEWS];
 };
@@ -188,21 +202,94 @@ static void emit_lost(struct log *log, uint64_t count, uint64_t from, int cpu, u
 	log->foreign.tally.lost = add(log->foreign.tally.lost, count);
 }
 
-/* Emits the losses that were not yet reported, before a line at last_tsc. missing: the number of
- * line numbers between that line and the one before. */
-static void emit_losses(struct log *log, uint64_t before, uint64_t missing)
+/* Removes n views from `at` on. */
+static void views_remove(struct log *log, uint32_t at, uint32_t n)
 {
+	memmove(&log->views[at], &log->views[at + n], (log->n - at - n) * sizeof(*log->views));
+	memmove(&log->payloads[at], &log->payloads[at + n],
+		(log->n - at - n) * sizeof(*log->payloads));
+	log->n -= n;
+	for (uint32_t i = at; i < log->n; i++)
+		log->views[i].payload = (const uint8_t *)&log->payloads[i];
+	for (uint32_t i = 0; i < HOLES; i++) {
+		struct hole *hole = &log->holes[i];
+
+		if (hole->view != HANDED_OUT && hole->view >= at)
+			hole->view = hole->view < at + n ? HANDED_OUT : hole->view - n;
+	}
+}
+
+/* Returns how many views can be handed out: those before a recent loss, unless all are due. */
+static uint32_t views_due(const struct log *log, bool all)
+{
+	uint32_t n = log->n;
+
+	for (uint32_t i = 0; i < HOLES && !all; i++) {
+		uint32_t view = log->holes[i].lost ? log->holes[i].view : HANDED_OUT;
+
+		if (view >= VIEWS - VIEWS_HELD && view < n)
+			n = view;
+	}
+	return n;
+}
+
+/* ---- losses --------------------------------------------------------------------------------- */
+
+static void hole_add(struct log *log, const struct hole *hole)
+{
+	if (hole->unmarked || hole->lost)
+		log->holes[log->n_holes++ % HOLES] = *hole;
+}
+
+/* Takes a late line back from the number of missing ones. */
+static void hole_fill(struct log *log, uint64_t seq)
+{
+	for (uint32_t i = 0; i < HOLES; i++) {
+		struct hole *hole = &log->holes[i];
+
+		if (seq < hole->first || seq > hole->last)
+			continue;
+		if (hole->unmarked) {
+			hole->unmarked--;
+			log->unmarked--;
+		} else if (hole->lost && hole->view == HANDED_OUT) {
+			hole->lost--;
+			log->filled++;
+		} else if (hole->lost) {
+			hole->lost--;
+			log->foreign.tally.lost--;
+			if (!--log->payloads[hole->view].lost.count)
+				views_remove(log, hole->view, 1);
+		}
+		return;
+	}
+}
+
+/* Emits the losses that were not yet reported, before line number seq at last_tsc. missing: the
+ * number of line numbers before it that no line has had since the highest one. acrnlog reports a
+ * gap where a number is above the last line's by more than one, even if that line came late: such a
+ * gap may have no missing line. */
+static void emit_losses(struct log *log, uint64_t before, uint64_t seq, uint64_t missing)
+{
+	struct hole hole = { .first = seq - missing, .last = seq - 1, .view = HANDED_OUT };
+	bool is_explained = log->due && seq > log->last_seq + 1;
+
 	if (log->gap_open && missing > log->gap) {
 		log->gap = missing; /* the gap's size is unknown: take it from the line numbers */
-	} else if (log->gap_open) {
+	} else if (log->gap_open && !is_explained) {
 		log->gap = add(log->gap, log->gap == 0);
 		log->foreign.tally.gaps++;
 	}
-	missing -= missing < log->gap ? missing : log->gap;
+	hole.lost = missing < log->gap ? missing : log->gap;
+	missing -= hole.lost;
 	missing -= missing < log->damaged ? missing : log->damaged;
+	hole.unmarked = missing;
 	log->unmarked = add(log->unmarked, missing);
-	if (log->gap)
+	if (log->gap) {
+		hole.view = log->n;
 		emit_lost(log, log->gap, log->gap_from, log->gap_cpu, RS_LOST_FULL);
+	}
+	hole_add(log, &hole);
 	if (log->damaged)
 		emit_lost(log, log->damaged, before, RS_UNKNOWN, RS_LOST_DAMAGED);
 	log->gap = log->damaged = 0;
@@ -260,6 +347,7 @@ static void run_detect(struct log *log, const struct rs_log_line *line)
 		return;
 	log->runs++;
 	log->due = 0;
+	memset(log->holes, 0, sizeof(log->holes));
 	if (us < log->last_us)
 		log->base_us += log->last_us - us;
 }
@@ -283,14 +371,17 @@ static struct rs_error *add_line(struct log *log, const struct rs_log_item *item
 	run_detect(log, line);
 	if (!stamp_of(log, log->base_us, line->us, &tsc))
 		tsc = log->last_tsc; /* the runs together last longer than the clock can count */
-	if (log->due && line->seq < log->due)
+	if (log->due && line->seq < log->due) {
 		log->late++;
-	else if (log->due)
+		hole_fill(log, line->seq);
+	} else if (log->due) {
 		missing = line->seq - log->due;
+	}
 	if (tsc > log->last_tsc)
 		log->last_tsc = tsc;
-	emit_losses(log, before ? before : log->last_tsc, missing);
+	emit_losses(log, before ? before : log->last_tsc, line->seq, missing);
 	err = emit_line(log, line, tsc);
+	log->last_seq = line->seq;
 	log->due = line->seq + 1 > log->due ? line->seq + 1 : log->due;
 	log->last_us = log->base_us + (int64_t)line->us;
 	return err;
@@ -362,6 +453,7 @@ static void remarks_at_end(struct log *log)
 		{ log->runs, "time",
 		  "the line numbers restart: a later run's time continues from the run before" },
 		{ log->late, "line", "after a line with a higher number" },
+		{ log->filled, "line", "that a loss before counts as lost came later" },
 		{ log->backed, "stamp", "earlier than the stamp before" },
 		{ sum.joined, "line", "without a head, added to the message before" },
 		{ sum.cut, "message", "longer than a line of a log: the rest is left out" },
@@ -374,10 +466,10 @@ static void remarks_at_end(struct log *log)
 static struct rs_error *end(struct log *log, struct rs_batch *batch)
 {
 	if (log->gap || log->gap_open || log->damaged)
-		emit_losses(log, log->last_tsc, 0);
+		emit_losses(log, log->last_tsc, log->last_seq, 0);
 	if (log->n) {
 		batch->kind = RS_NEXT_EVENTS;
-		batch->n = log->n;
+		batch->n = log->n_handed = log->n;
 		return NULL;
 	}
 	remarks_at_end(log);
@@ -390,7 +482,7 @@ static struct rs_error *log_next(struct rs_source *source, struct rs_batch *batc
 	struct log *log = (struct log *)source;
 	struct rs_error *err = NULL;
 
-	log->n = 0;
+	views_remove(log, 0, log->n_handed);
 	while (!err && log->n + VIEWS_ITEM <= VIEWS) {
 		if (!log->has_item)
 			err = rs_log_text_next(log->text, &log->item);
@@ -404,10 +496,14 @@ static struct rs_error *log_next(struct rs_source *source, struct rs_batch *batc
 			break;
 		err = add_item(log, &log->item);
 	}
-	*batch = (struct rs_batch){ .kind = RS_NEXT_EVENTS, .views = log->views, .n = log->n };
+	log->n_handed = views_due(log, log->has_item);
+	*batch = (struct rs_batch){ .kind = RS_NEXT_EVENTS,
+				    .views = log->views,
+				    .n = log->n_handed };
 	if (!err && !log->n)
 		err = end(log, batch);
-	batch->watermark_ns = log->last_ns;
+	batch->watermark_ns =
+		log->n_handed < log->n ? log->views[log->n_handed].ts_ns : log->last_ns;
 	if (!err && batch->kind == RS_NEXT_END) {
 		err = log->error;
 		log->error = NULL;

@@ -12,7 +12,9 @@
  *	- The provider is the log's name, acrnlog: a loss of lines is not one of ACRN's records.
  *	- A line that reports a gap is a loss. Its size is the one that the line gives, else the one
  *	  that the numbers around it imply, else one. Numbers that are missing without such a line
- *	  were filtered or cut out, which is no loss of the log; a remark counts them.
+ *	  were filtered or cut out, which is no loss of the log; a remark counts them. Lines of
+ *	  several CPUs can come out of order: a missing line that comes soon after is not counted,
+ *	  and one that comes later is in a remark.
  *	- A number that is not above the last begins a new run, at an unknown time: its first line
  *	  follows the last line of the run before.
  *	- Other lines are left out and counted; the error has the file and line of the first one.
