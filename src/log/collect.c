@@ -138,8 +138,11 @@ static struct rs_error *poll_overwrite(struct rs_log_collector *c, uint32_t at, 
 			return rs_error_create(RS_DAMAGED, "%s: %s", f->path,
 					       rs_sbuf_status_text(RS_SBUF_BAD_POSITION));
 		}
-		if (lost)
+		if (lost) { /* with them, maybe the rest of the assembled line */
 			rs_log_merge_lost(&c->merge, at);
+			f->damaged += f->bytes > 0;
+			f->bytes = 0;
+		}
 		if (!got)
 			break;
 		err = element(c, at, (const char *)text, now_ms);
