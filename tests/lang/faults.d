@@ -24,3 +24,6 @@ BEGIN
 	keys[this->t, this->t, this->t] = "x";
 }
 ERROR { printf("%d of %d\n", arg4, arg2); }
+/* The bytes of a key, which are in the same memory as alloca()'s, are beyond a pointer's reach. */
+BEGIN { @["key"] = sum(*((char *)alloca(8) - 7) = 127); }
+BEGIN { this->p = (char *)alloca(8); @["key"] = sum(*(this->p + 17) = 127); }

@@ -30,8 +30,8 @@ char *rs_lang_memory_at(struct firing *firing, uint64_t address, uint64_t bytes,
 		room = firing->script->object_bytes[1];
 		break;
 	case MEMORY_SCRATCH:
-		base = rt->scratch;
-		room = rt->scratch_used;
+		base = offset < LANG_SCRATCH - rt->alloca_used ? NULL : rt->scratch;
+		room = LANG_SCRATCH;
 		break;
 	case MEMORY_ZEROS:
 		base = zeros;
@@ -125,19 +125,17 @@ bool rs_lang_memory_store_text(struct firing *firing, uint64_t address, uint64_t
 uint64_t rs_lang_memory_alloca(struct firing *firing, uint64_t bytes)
 {
 	struct runtime *rt = firing->rt;
-	size_t pad = -rt->scratch_used & 7;
-	char *at;
+	size_t room = LANG_SCRATCH - rt->alloca_used - rt->scratch_used;
+	uint64_t at;
 
-	if (bytes > LANG_SCRATCH || !scratch(firing, pad)) {
+	if (bytes > LANG_SCRATCH || ((bytes + 7) & ~UINT64_C(7)) > room) {
 		firing->fault = FAULT_NOSCRATCH;
 		return 0;
 	}
-	at = scratch(firing, bytes);
-	if (!at)
-		return 0;
-	memset(at, 0, bytes);
-	rt->scratch_kept = rt->scratch_used; /* a variable may have the address */
-	return MEMORY_SCRATCH | (uint64_t)(at - rt->scratch);
+	rt->alloca_used += (bytes + 7) & ~UINT64_C(7);
+	at = LANG_SCRATCH - rt->alloca_used;
+	memset(rt->scratch + at, 0, bytes);
+	return MEMORY_SCRATCH | at;
 }
 
 uint64_t rs_lang_memory_of_text(struct firing *firing, const struct value *text)

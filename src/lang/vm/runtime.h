@@ -113,7 +113,8 @@ struct runtime {
 	struct value *locals; /* this->; for one firing */
 	char *scratch;
 	size_t scratch_used;
-	size_t scratch_kept;		      /* at the end of a step of a walk */
+	size_t scratch_kept; /* at the end of a step of a walk */
+	size_t alloca_used;  /* at the end of scratch: pointers reach nothing else of it */
 	char *object_globals, *object_locals; /* structs and arrays: memory.h */
 	struct dynamics dynamics;
 	struct agg_table aggs;
@@ -144,7 +145,7 @@ static inline char *scratch(struct firing *firing, size_t bytes)
 {
 	struct runtime *rt = firing->rt;
 
-	if (bytes > LANG_SCRATCH - rt->scratch_used) {
+	if (bytes > LANG_SCRATCH - rt->alloca_used - rt->scratch_used) {
 		firing->fault = FAULT_NOSCRATCH;
 		return NULL;
 	}

@@ -90,6 +90,7 @@ void rs_lang_fire(struct firing *f, const struct bound *bound, uint32_t n)
 
 	if (!rt->in_error) {
 		rt->scratch_used = rt->scratch_kept = scratch_before = 0;
+		rt->alloca_used = 0;
 		for (uint32_t i = 0; i < n_locals; i++) /* "" of a string, and 0 */
 			rt->locals[i] = (struct value){ .s = NULL, .len = 0 };
 		if (f->script->object_bytes[1])
@@ -119,6 +120,8 @@ void rs_lang_fire(struct firing *f, const struct bound *bound, uint32_t n)
 			rs_lang_output(f);
 	}
 	rt->scratch_used = scratch_before;
+	if (rt->scratch_kept > scratch_before) /* by ERROR */
+		rt->scratch_kept = scratch_before;
 }
 
 static void fire_special(struct rs_script *script, uint32_t which)
@@ -289,7 +292,7 @@ bool rs_script_holds(struct rs_script *script, const struct rs_view *view, bool 
 			     .probe = &script->probes.at[binding->probe],
 			     .bound = &binding->bound[0],
 			     .now_ns = view->ts_ns };
-	rt->scratch_used = rt->scratch_kept = 0;
+	rt->scratch_used = rt->scratch_kept = rt->alloca_used = 0;
 	*holds = rs_lang_run_predicate(&f, f.bound->clause, &pc);
 	return !f.fault;
 }
