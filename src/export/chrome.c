@@ -10,9 +10,10 @@
  *	M		names of processes and threads, before their first event
  *
  * Viewers close a span by the last B of its thread. So an end whose begin is not in the trace is
- * left out, and a span whose end was lost ends at the next event of a lower depth.
+ * left out, and a span whose end was lost ends at the next span event that shows that it was over:
+ * one of a lower depth, or one of its own depth that begins a span or ends one of another name.
  *
- * Memory grows with streams, not with the trace.
+ * Memory grows with streams and with the spans that are open at a time, not with the trace.
  */
 #include "export/export.h"
 
@@ -23,16 +24,23 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "base/vector.h"
 #include "event/view_json.h"
 #include <ringside/record.h>
 
 #define NO_VM "host"
 
+struct open_span {
+	uint32_t depth, name; /* of its record */
+};
+
 /* The process and thread of a stream in the file. */
 struct track {
 	const struct rs_stream *stream;
 	uint32_t pid, tid;
-	uint32_t depth; /* spans that are open */
+	/* Spans with a B, the outermost first. Depths rise, with gaps where begins are missing. */
+	struct open_span *open;
+	uint32_t n_open, open_room;
 };
 
 struct process {
@@ -179,7 +187,7 @@ static void span_end(struct chrome *c, struct track *track, int64_t ts_ns)
 
 	put_time(c, json, ts_ns);
 	rs_json_close(json, '}');
-	track->depth--;
+	track->n_open--;
 }
 
 static void span_begin(struct chrome *c, struct track *track, const struct rs_view *view,
@@ -197,7 +205,7 @@ static void span_begin(struct chrome *c, struct track *track, const struct rs_vi
 	rs_json_unsigned(rs_json_key(json, "arg"), span->arg);
 	rs_json_close(json, '}');
 	rs_json_close(json, '}');
-	track->depth++;
+	track->open[track->n_open++] = (struct open_span){ span->depth, span->name };
 }
 
 static void instant(struct chrome *c, const struct track *track, const struct rs_view *view)
@@ -212,12 +220,37 @@ static void instant(struct chrome *c, const struct track *track, const struct rs
 	rs_json_close(json, '}');
 }
 
-/* Writes one event. A span's depth shows which spans of its thread have ended. */
+/* Writes a span's begin or end. Its depth shows which spans of its thread have ended. */
+static struct rs_error *put_span(struct chrome *c, struct track *track, const struct rs_view *view)
+{
+	bool ends = view->event->kind == RS_KIND_SPAN_END, is_open;
+	const struct open_span *last;
+	struct rs_span span;
+
+	memcpy(&span, view->payload, sizeof(span)); /* a payload has 16 bytes at least */
+	span.depth = rs_span_depth(&span);
+	while (track->n_open && track->open[track->n_open - 1].depth >= (uint64_t)span.depth + ends)
+		span_end(c, track, view->ts_ns);
+	if (!ends) {
+		if (!RS_VECTOR_RESERVE(track->open, track->open_room, track->n_open + 1))
+			return rs_error_no_memory();
+		span_begin(c, track, view, &span);
+		return NULL;
+	}
+	last = track->n_open ? &track->open[track->n_open - 1] : NULL;
+	is_open = last && last->depth == span.depth;
+	if (!is_open || last->name != span.name) {
+		c->export.tally.records--;
+		c->export.tally.left_out++;
+	}
+	if (is_open)
+		span_end(c, track, view->ts_ns);
+	return NULL;
+}
+
+/* Writes one event. */
 static struct rs_error *put(struct chrome *c, const struct rs_view *view)
 {
-	bool begins = view->event->kind == RS_KIND_SPAN_BEGIN;
-	bool ends = view->event->kind == RS_KIND_SPAN_END;
-	struct rs_span span = { 0 };
 	struct track *track;
 	struct rs_error *err = track_of(c, view->stream, &track);
 
@@ -226,22 +259,9 @@ static struct rs_error *put(struct chrome *c, const struct rs_view *view)
 	c->export.tally.records++;
 	if (view->event->kind == RS_KIND_LOSS)
 		c->export.tally.lost += rs_view_loss(view).count;
-	if (!begins && !ends) {
-		instant(c, track, view);
-		return NULL;
-	}
-	memcpy(&span, view->payload, sizeof(span)); /* a payload has 16 bytes at least */
-	span.depth = rs_span_depth(&span);
-	while (track->depth > (uint64_t)span.depth + ends)
-		span_end(c, track, view->ts_ns);
-	if (begins) {
-		span_begin(c, track, view, &span);
-	} else if (track->depth == (uint64_t)span.depth + 1) {
-		span_end(c, track, view->ts_ns);
-	} else {
-		c->export.tally.records--;
-		c->export.tally.left_out++;
-	}
+	if (view->event->kind == RS_KIND_SPAN_BEGIN || view->event->kind == RS_KIND_SPAN_END)
+		return put_span(c, track, view);
+	instant(c, track, view);
 	return NULL;
 }
 
@@ -263,7 +283,7 @@ static struct rs_error *chrome_end(struct rs_sink *sink)
 	size_t at = 0;
 
 	while ((track = rs_map_next(&c->tracks, &at))) {
-		while (track->depth)
+		while (track->n_open)
 			span_end(c, track, c->last_ns);
 	}
 	rs_out_line(&c->out);
@@ -277,10 +297,13 @@ static struct rs_error *chrome_end(struct rs_sink *sink)
 static void chrome_destroy(struct rs_export *export)
 {
 	struct chrome *c = (struct chrome *)export;
+	struct track *track;
 	void *item;
 
-	for (size_t at = 0; (item = rs_map_next(&c->tracks, &at));)
-		free(item);
+	for (size_t at = 0; (track = rs_map_next(&c->tracks, &at));) {
+		free(track->open);
+		free(track);
+	}
 	for (size_t at = 0; (item = rs_map_next(&c->processes, &at));)
 		free(item);
 	rs_map_deinit(&c->tracks);
