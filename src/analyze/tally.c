@@ -233,6 +233,7 @@ void rs_tally_exit(struct tally_sink *s, struct tally_vcpu *v, int cpu, uint32_t
 		   uint64_t now)
 {
 	v->exits = true;
+	v->guest_known |= v->entered != 0;
 	settle(s, v, NULL);
 	rs_vcpu_exit(&v->time, now);
 	if (v->entered && now > v->entered) {

@@ -59,6 +59,7 @@ struct rs_tally_row {
 	uint64_t timed; /* those with a known begin and end, to which min, max and hist apply */
 	uint64_t total, off; /* ticks; off: the part of total in which the vCPU had no CPU */
 	uint64_t guest;	     /* RS_TALLY_CPU: the part of total within the guest */
+	bool guest_known;    /* the trace has times within the guest of one of its vCPUs */
 	/* the time of which the row is a share: that of the CPUs, else of the vCPUs */
 	uint64_t base;
 	uint64_t min, max;

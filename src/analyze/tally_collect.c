@@ -122,6 +122,7 @@ static struct tally_row named(const struct tally_row *r, uint32_t by)
 	if (!(by & RS_TALLY_BY_CPU))
 		one.row.cpu = RS_UNKNOWN;
 	one.row.vm = r->owner && by & (RS_TALLY_BY_VM | RS_TALLY_BY_VCPU) ? r->owner->vm : NULL;
+	one.row.guest_known = r->owner && r->owner->guest_known;
 	one.row.vcpu = r->owner && by & RS_TALLY_BY_VCPU ? r->owner->vcpu : RS_UNKNOWN;
 	return one;
 }
@@ -139,6 +140,7 @@ static void add(struct rs_tally_row *to, struct rs_hist *hist, const struct tall
 	to->total += r->total;
 	to->off += r->off;
 	to->guest += r->guest;
+	to->guest_known |= r->guest_known;
 	if (from->hist)
 		rs_hist_add(hist, from->hist);
 }

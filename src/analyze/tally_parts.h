@@ -46,6 +46,7 @@ struct tally_vcpu {
 	struct tally_cpu *home;	  /* the CPU to which it is bound; NULL: none */
 	struct rs_vcpu_time time; /* in ticks */
 	bool exits;		  /* the trace has its exits or entries */
+	bool guest_known;	  /* the trace has an entry with the next exit */
 	/* The exit that waits for its entry. */
 	bool pending;
 	uint32_t isa, code;

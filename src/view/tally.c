@@ -74,7 +74,7 @@ RS_COLUMN_GETTER(get_guest)
 {
 	const struct rs_tally_row *row = at;
 
-	if (row->sub == RS_TALLY_VCPU)
+	if (row->sub == RS_TALLY_VCPU && row->guest_known)
 		rs_cell_number(cell, row->guest);
 }
 
