@@ -14,7 +14,6 @@
 #include "cli/numbers.h"
 #include "cli/seen.h"
 #include "cli/shared.h"
-#include "import/acrn/trace.h"
 #include "view/acrn.h"
 #include "view/view.h"
 
@@ -260,24 +259,12 @@ static void omitted_remark(const struct arguments *a, const struct rs_sink *sink
 			a->input.path, omitted.lines);
 }
 
-/* Returns whether neither the file nor an option gives the clock's frequency. */
-static bool cycles_only(const struct rs_input *input)
-{
-	const struct rs_input *part;
-
-	for (uint32_t i = 0; (part = rs_input_part(input, i)); i++) {
-		if (part->foreign && !strcmp(part->clock->freq_from, RS_ACRN_FREQ_UNKNOWN))
-			return true;
-	}
-	return false;
-}
-
 static struct rs_error *show(const struct arguments *a, const struct rs_input *input, bool *any)
 {
 	struct rs_view_options view = { .fd = STDOUT_FILENO,
 					.time = a->time,
 					.clock = input->clock,
-					.cycles_only = cycles_only(input),
+					.cycles_only = rs_input_cycles_only(input),
 					.streams = streams_shown(input, &a->query) > 1,
 					.limit = a->limit,
 					.stop = &rs_cli_stop };
@@ -471,7 +458,7 @@ int cmd_print(int argc, char **argv)
 		rs_input_close(&input);
 		return rs_cli_fail("print", err);
 	}
-	if (cycles_only(&input) && a.time == RS_TIME_START)
+	if (rs_input_cycles_only(&input) && a.time == RS_TIME_START)
 		a.time = RS_TIME_TSC;
 	for (uint32_t i = 0; !a.quiet && (part = rs_input_part(&input, i)); i++) {
 		if (part->trace)

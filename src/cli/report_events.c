@@ -47,6 +47,7 @@ static struct rs_error *show(struct rs_report *report, struct rs_input *input)
 	struct rs_error *err = rs_events_sink_create(&sink);
 
 	a->show.trace = report->input.path;
+	a->show.cycles_only = rs_input_cycles_only(input);
 	if (!err)
 		err = rs_report_run(report, input, sink);
 	if (!err)

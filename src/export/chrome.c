@@ -323,12 +323,16 @@ struct rs_error *rs_export_chrome(const char *path, const struct rs_input *input
 				  const struct rs_export_options *options,
 				  struct rs_export **export)
 {
-	struct chrome *c = calloc(1, sizeof(*c));
+	struct chrome *c;
 	struct rs_error *err;
 	int fd;
 
-	(void)input;
 	(void)options;
+	if (input && rs_input_cycles_only(input))
+		return rs_error_create(
+			RS_USAGE, "chrome: its times need the clock's frequency, which is not in "
+				  "the trace (--freq)");
+	c = calloc(1, sizeof(*c));
 	if (!c)
 		return rs_error_no_memory();
 	err = rs_export_open(path, &fd);

@@ -281,6 +281,17 @@ void rs_input_close(struct rs_input *input)
 	*input = (struct rs_input){ 0 };
 }
 
+bool rs_input_cycles_only(const struct rs_input *input)
+{
+	const struct rs_input *part;
+
+	for (uint32_t i = 0; (part = rs_input_part(input, i)); i++) {
+		if (part->foreign && !strcmp(part->clock->freq_from, RS_ACRN_FREQ_UNKNOWN))
+			return true;
+	}
+	return false;
+}
+
 bool rs_input_is_xen(const struct rs_input *input)
 {
 	const struct rs_stream *stream;

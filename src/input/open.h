@@ -56,6 +56,10 @@ const struct rs_input *rs_input_part(const struct rs_input *input, uint32_t inde
  * when the last one ended. Returns false if the time of a trace is unknown. */
 bool rs_input_closed(const struct rs_input *input, int64_t *at_ns);
 
+/* Returns whether neither a trace's file nor an option gives the clock's frequency, so that a
+ * "nanosecond" of the timeline is a cycle. */
+bool rs_input_cycles_only(const struct rs_input *input);
+
 /* Returns whether the events come from Xen's records, for several traces, in each of them. */
 bool rs_input_is_xen(const struct rs_input *input);
 

@@ -2,6 +2,11 @@
 /* Prints the events of a trace by probe. */
 #include "view/events.h"
 
+struct report {
+	const struct rs_events_show *show;
+	const struct rs_events *events;
+};
+
 /* ---- columns -------------------------------------------------------------------------------- */
 
 static uint64_t duration_ns(const struct rs_events *events)
@@ -12,39 +17,34 @@ static uint64_t duration_ns(const struct rs_events *events)
 RS_COLUMN_GETTER(get_share)
 {
 	rs_cell_share(cell, ((const struct rs_events_row *)at)->count,
-		      ((const struct rs_events *)report)->count);
+		      ((const struct report *)report)->events->count);
 }
 
 /* Events at a single time have no rate. */
 RS_COLUMN_GETTER(get_rate)
 {
-	uint64_t ns = duration_ns(report);
+	const struct report *r = report;
+	uint64_t ns = duration_ns(r->events);
 
-	if (ns)
+	if (ns && !r->show->cycles_only)
 		rs_cell_real(cell,
 			     (double)((const struct rs_events_row *)at)->count * 1e9 / (double)ns);
 }
 
-RS_COLUMN_GETTER(get_first)
+enum { FIRST, LAST };
+
+RS_COLUMN_GETTER(get_time)
 {
 	const struct rs_events_row *row = at;
+	int64_t ns = column->arg == FIRST ? row->first_ns : row->last_ns;
 
+	if (((const struct report *)report)->show->cycles_only)
+		return;
 	cell->known = true;
 	if (column->head)
-		rs_cell_format(cell, "%.9f", (double)row->first_ns / 1e9);
+		rs_cell_format(cell, "%.9f", (double)ns / 1e9);
 	else
-		cell->value = (uint64_t)row->first_ns;
-}
-
-RS_COLUMN_GETTER(get_last)
-{
-	const struct rs_events_row *row = at;
-
-	cell->known = true;
-	if (column->head)
-		rs_cell_format(cell, "%.9f", (double)row->last_ns / 1e9);
-	else
-		cell->value = (uint64_t)row->last_ns;
+		cell->value = (uint64_t)ns;
 }
 
 #define AT(member) RS_COLUMN_AT(struct rs_events_row, member)
@@ -55,10 +55,10 @@ static const struct rs_column columns[] = {
 	{ "count", "COUNT", RS_COLUMN_NUMBER, rs_column_u64, AT(count) },
 	{ "share", "SHARE%", RS_COLUMN_SHARE, get_share },
 	{ "rate_hz", "RATE/S", RS_COLUMN_REAL, get_rate },
-	{ NULL, "FIRST", RS_COLUMN_TEXT, get_first },
-	{ NULL, "LAST", RS_COLUMN_TEXT, get_last },
-	{ "first_ns", NULL, RS_COLUMN_SIGNED, get_first },
-	{ "last_ns", NULL, RS_COLUMN_SIGNED, get_last },
+	{ NULL, "FIRST", RS_COLUMN_TEXT, get_time, FIRST },
+	{ NULL, "LAST", RS_COLUMN_TEXT, get_time, LAST },
+	{ "first_ns", NULL, RS_COLUMN_SIGNED, get_time, FIRST },
+	{ "last_ns", NULL, RS_COLUMN_SIGNED, get_time, LAST },
 	{ 0 },
 };
 
@@ -70,17 +70,22 @@ static void put_head(struct rs_json *json, const struct rs_events_show *show,
 	rs_json_open(json, '{');
 	rs_json_text(rs_json_key(json, "report"), "events");
 	rs_json_text(rs_json_key(json, "trace"), show->trace);
-	rs_json_unsigned(rs_json_key(json, "duration_ns"), duration_ns(events));
+	rs_json_key(json, "duration_ns");
+	if (show->cycles_only)
+		rs_json_null(json);
+	else
+		rs_json_unsigned(json, duration_ns(events));
 	rs_json_unsigned(rs_json_key(json, "lost"), events->lost);
 	rs_json_open(rs_json_key(json, "rows"), '[');
 }
 
 struct rs_error *rs_events_print(const struct rs_events_show *show, const struct rs_events *events)
 {
+	const struct report r = { show, events };
 	struct rs_out out;
 	struct rs_json json = { .out = &out };
 	struct rs_table table = {
-		.json = &json, .form = show->form, .columns = columns, .report = events
+		.json = &json, .form = show->form, .columns = columns, .report = &r
 	};
 	struct rs_error *err = rs_out_init(&out, show->fd);
 
