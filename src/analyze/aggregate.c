@@ -31,7 +31,7 @@ _Static_assert(sizeof(struct raw_key) == 24 + 8 * RS_AGGREGATE_KEYS_MAX, "no pad
 struct raw_row {
 	struct raw_key key;
 	uint64_t count;
-	int64_t sum, min, max;
+	__int128 sum, min, max;
 };
 
 struct aggregate_sink {
@@ -56,6 +56,12 @@ static const struct rs_field *field_of(const struct rs_event *event, const char 
 			return &event->fields[i];
 	}
 	return NULL;
+}
+
+/* Returns the number that a field's value is: an unsigned one unless the field's type is signed. */
+static __int128 number_of(const struct rs_field *field, uint64_t value)
+{
+	return field->type >= RS_TYPE_S8 ? (__int128)(int64_t)value : (__int128)value;
 }
 
 static bool is_context(const char *key)
@@ -96,7 +102,7 @@ static bool same_raw(const void *item, const void *key)
 }
 
 /* Finds or creates the row of a key. Sets *out to NULL if there are too many. */
-static struct rs_error *raw_row(struct aggregate_sink *s, const struct raw_key *key, int64_t value,
+static struct rs_error *raw_row(struct aggregate_sink *s, const struct raw_key *key, __int128 value,
 				struct raw_row **out)
 {
 	uint64_t hash = rs_hash_bytes(key, sizeof(*key));
@@ -122,7 +128,7 @@ static struct rs_error *add_event(struct aggregate_sink *s, uint32_t index,
 	struct raw_key key;
 	struct raw_row *row;
 	struct rs_error *err;
-	int64_t value = 0;
+	__int128 value = 0;
 
 	memset(&key, 0, sizeof(key)); /* keys are compared as bytes */
 	key.aggregate = index;
@@ -130,7 +136,7 @@ static struct rs_error *add_event(struct aggregate_sink *s, uint32_t index,
 		field = field_of(view->event, aggregate->value);
 		if (!field)
 			return NULL;
-		value = (int64_t)rs_field_value(field, view->payload);
+		value = number_of(field, rs_field_value(field, view->payload));
 	}
 	if (!raw_key(aggregate, view, &key))
 		return NULL;
@@ -140,7 +146,7 @@ static struct rs_error *add_event(struct aggregate_sink *s, uint32_t index,
 		return err;
 	}
 	row->count++;
-	row->sum = (int64_t)((uint64_t)row->sum + (uint64_t)value);
+	row->sum += value;
 	if (value < row->min)
 		row->min = value;
 	if (value > row->max)
@@ -206,7 +212,7 @@ static struct rs_error *merge_row(struct aggregate_sink *s, const struct rs_aggr
 
 	if (copy) {
 		copy->count += row->count;
-		copy->sum = (int64_t)((uint64_t)copy->sum + (uint64_t)row->sum);
+		copy->sum += row->sum;
 		copy->min = row->min < copy->min ? row->min : copy->min;
 		copy->max = row->max > copy->max ? row->max : copy->max;
 		return NULL;

@@ -30,7 +30,7 @@ struct rs_aggregate_row {
 	uint32_t aggregate; /* index of its struct rs_aggregate */
 	const char *keys[RS_AGGREGATE_KEYS_MAX];
 	uint64_t count;
-	int64_t sum, min, max; /* of the value */
+	__int128 sum, min, max; /* of the value, signed or unsigned as its type; never too large */
 };
 
 /* Creates the sink. The aggregates, at most 32, must outlive the sink. */

@@ -2,7 +2,11 @@
 /* Aggregates, compared with rows that are written here or counted in an array. */
 #include "event_kit.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "analyze/aggregate.h"
+#include "view/view.h"
 
 /* ---- events to count ------------------------------------------------------------------------ */
 
@@ -316,16 +320,61 @@ TEST(sum_minimum_and_maximum)
 	counted_free(&c);
 }
 
-TEST(a_sum_that_overflows_wraps)
+/* Prints the rows of the first aggregate, and compares the text. */
+static void print_is(struct counted *c, bool json, const char *expected)
+{
+	char got[1024] = "";
+	int fd = memfd_create("rows", MFD_CLOEXEC);
+
+	REQUIRE_OK(rs_aggregate_rows(c->sink, 0, &c->rows, &c->n, &c->dropped));
+	CHECK_OK(rs_rows_print(fd, json, &c->aggregates[0], c->rows, c->n));
+	CHECK(pread(fd, got, sizeof(got) - 1, 0) >= 0);
+	CHECK_STR(got, expected);
+	close(fd);
+}
+
+/* `v` is unsigned, so its upper half is not below 0. */
+TEST(unsigned_values_in_the_upper_half)
+{
+	struct counted c;
+
+	SPECS(&c, SPEC("vm:v"));
+	count_other(&c, 0, 0, UINT64_MAX - 6);
+	count_other(&c, 0, 0, 4);
+	count_other(&c, 3, 0, 19);
+	finish(&c);
+	print_is(&c, true,
+		 "{\"vm\":\"a\",\"count\":2,\"sum\":18446744073709551613,\"min\":4,"
+		 "\"max\":18446744073709551609}\n"
+		 "{\"vm\":\"-\",\"count\":1,\"sum\":19,\"min\":19,\"max\":19}\n");
+	counted_free(&c);
+}
+
+TEST(rows_with_numbers_of_both_signs)
+{
+	struct counted c;
+
+	SPECS(&c, SPEC("vm:s"));
+	count_numbers(&c, 0, (struct numbers){ .s = -5 });
+	count_numbers(&c, 0, (struct numbers){ .s = 3 });
+	count_numbers(&c, 3, (struct numbers){ .s = 7 });
+	finish(&c);
+	print_is(&c, false,
+		 "VM  COUNT  SUM  MIN  MAX\n"
+		 "a       2   -2   -5    3\n"
+		 "-       1    7    7    7\n");
+	counted_free(&c);
+}
+
+TEST(a_sum_beyond_64_bits_is_unknown)
 {
 	struct counted c;
 
 	SPECS(&c, SPEC(":v"));
-	count_other(&c, 0, 0, INT64_MAX);
-	count_other(&c, 0, 0, INT64_MAX);
+	count_other(&c, 0, 0, UINT64_MAX);
 	count_other(&c, 0, 0, 3);
 	finish(&c);
-	ROWS(&c, 0, { .count = 3, .sum = 1, .min = 3, .max = INT64_MAX });
+	print_is(&c, true, "{\"count\":2,\"sum\":null,\"min\":3,\"max\":18446744073709551615}\n");
 	counted_free(&c);
 }
 
