@@ -166,6 +166,22 @@ static void put_start(struct rs_out *out, const struct rs_clock *clock)
 	rs_out_char(out, '\n');
 }
 
+/* Writes a binary's line. Its path and its hash may have any length. */
+static void put_binary(struct rs_out *out, const struct rs_trace_binary *binary)
+{
+	const char *hash = binary->hash ? binary->hash : binary->build_id;
+
+	put_name(out, "binary");
+	rs_out_text(out, binary->role);
+	rs_out_char(out, ' ');
+	rs_out_text(out, binary->path);
+	rs_out_text(out, ", ");
+	rs_out_text(out, binary->hash ? binary->hash_name : "build-id");
+	rs_out_char(out, ' ');
+	rs_out_text(out, hash ? hash : "-");
+	rs_out_char(out, '\n');
+}
+
 static void put_text(struct rs_json *json, const char *path, const struct rs_input *input)
 {
 	const struct rs_clock *clock = input->clock;
@@ -193,14 +209,8 @@ static void put_text(struct rs_json *json, const char *path, const struct rs_inp
 			 input->trace->private.why);
 		put_line(json->out, "private", text);
 	}
-	for (uint32_t i = 0; input->trace && (binary = rs_trace_binary(input->trace, i)); i++) {
-		snprintf(text, sizeof(text), "%s %s, %s %s", binary->role, binary->path,
-			 binary->hash ? binary->hash_name : "build-id",
-			 binary->hash	    ? binary->hash
-			 : binary->build_id ? binary->build_id
-					    : "-");
-		put_line(json->out, "binary", text);
-	}
+	for (uint32_t i = 0; input->trace && (binary = rs_trace_binary(input->trace, i)); i++)
+		put_binary(json->out, binary);
 	put_streams(json, RS_TABLE_TEXT, input);
 }
 

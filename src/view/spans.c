@@ -3,6 +3,8 @@
 #include "view/spans.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #define SET_GUEST 1u /* the columns of guests' spans */
 
@@ -29,7 +31,7 @@ RS_COLUMN_GETTER(get_name)
 		n = resolver->resolve(resolver->ctx, row->key.schema, &row->key.address, 0, frames,
 				      RS_PROFILE_INLINED_MAX);
 	if (n) /* the outermost function begins there */
-		rs_cell_format(cell, "%s", frames[n - 1].function);
+		rs_cell_text(cell, frames[n - 1].function);
 	else if (row->key.id)
 		rs_cell_format(cell, "#%" PRIu32, row->key.id);
 	else
@@ -107,10 +109,13 @@ static void rows_put(struct rs_table *table, const struct report *r)
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
+#define INDENT_MAX 64u /* levels, as in print --tree; deeper names are at this one */
+
 /* A node in the tree of times. The tree of counts has the same paths. */
 struct tree_row {
 	const struct rs_call_node *time;
 	uint64_t count;
+	const char *indented; /* the name */
 };
 
 RS_COLUMN_GETTER(get_tree)
@@ -140,11 +145,7 @@ RS_COLUMN_GETTER(get_tree_name)
 {
 	const struct tree_row *row = at;
 
-	if (column->head)
-		rs_cell_format(cell, "%*s%.*s", (int)(row->time->depth - 1) % 32 * 2, "",
-			       RS_CELL_TEXT_MAX - 1, row->time->frame->function);
-	else
-		rs_cell_text(cell, row->time->frame->function);
+	rs_cell_text(cell, column->head ? row->indented : row->time->frame->function);
 }
 
 static const struct rs_column tree_columns[] = {
@@ -156,6 +157,16 @@ static const struct rs_column tree_columns[] = {
 	{ "span", NULL, RS_COLUMN_TEXT, get_tree_name },
 	{ 0 },
 };
+
+/* Returns a node's name indented by its depth, NULL without memory. */
+static char *indented_text(const struct rs_call_node *node)
+{
+	uint32_t depth = node->depth - 1 < INDENT_MAX ? node->depth - 1 : INDENT_MAX;
+	char *text;
+
+	return asprintf(&text, "%*s%s", (int)depth * 2, "", node->frame->function) < 0 ? NULL
+										       : text;
+}
 
 static struct rs_error *tree_put(struct rs_table *table, const struct rs_profile *profile)
 {
@@ -171,12 +182,18 @@ static struct rs_error *tree_put(struct rs_table *table, const struct rs_profile
 		for (const struct rs_call_node *node = rs_call_tree_next(&times.root); node;
 		     node = rs_call_tree_next(node)) {
 			const struct rs_call_node *same = rs_call_tree_same(&counts, node);
-			struct tree_row row = { node, same ? same->self : 0 };
+			char *text = indented_text(node);
+			struct tree_row row = { node, same ? same->self : 0, text };
 
+			if (!text) {
+				err = rs_error_no_memory();
+				break;
+			}
 			if (!pass)
 				rs_table_measure(table, &row);
 			else
 				rs_table_row(table, &row);
+			free(text);
 		}
 		if (!pass)
 			rs_table_head(table);

@@ -2,8 +2,12 @@
 /* Times of spans by name and by path, of guests and of programs. */
 #include "../test.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "analyze/call_tree.h"
 #include "analyze/spans.h"
+#include "view/spans.h"
 #include <ringside/record.h>
 
 /* A guest of one vCPU, and the thread of the VMM that runs it. */
@@ -227,5 +231,68 @@ TEST(functions_and_their_call_tree)
 	CHECK(!rs_call_tree_next(node));
 	rs_call_tree_deinit(&tree);
 	rs_profile_deinit(&profile);
+	kit_deinit(&k);
+}
+
+#define LONG 200u /* characters of a function's name, as those of C++ templates */
+#define DEEP 40u
+
+static uint32_t resolve_long(void *ctx, const struct rs_schema *schema, const uint64_t *addresses,
+			     uint32_t i, struct rs_profile_frame *frames, uint32_t max)
+{
+	static char name[LONG + 1];
+
+	(void)ctx, (void)schema, (void)max;
+	memset(name, 'n', LONG);
+	name[0] = (char)('A' + addresses[i]);
+	frames[0] = (struct rs_profile_frame){ .function = name };
+	return 1;
+}
+
+static FILE *printed(struct kit *k, bool tree)
+{
+	const struct rs_profile_resolver resolver = { NULL, resolve_long };
+	const struct rs_spans_show show = { .fd = memfd_create("spans", MFD_CLOEXEC),
+					    .tree = tree,
+					    .resolver = &resolver };
+	struct rs_profile profile;
+
+	CHECK_OK(rs_spans_profile(&k->spans, &resolver, &profile));
+	CHECK_OK(rs_spans_print(&show, &k->spans, &profile));
+	rs_profile_deinit(&profile);
+	CHECK_EQ_U64(lseek(show.fd, 0, SEEK_SET), 0);
+	return fdopen(show.fd, "re");
+}
+
+/* Each name is whole, and in the tree further to the right than its caller's. */
+TEST(long_names_and_deep_calls_in_text)
+{
+	char line[1024];
+	struct kit k;
+	size_t before = 0;
+	FILE *text;
+
+	kit_init(&k);
+	for (uint32_t i = 0; i < DEEP; i++)
+		function(&k, i, true, i, i);
+	for (uint32_t i = DEEP; i-- > 0;)
+		function(&k, 100 - i, false, i, i);
+	CHECK_OK(rs_spans_collect(k.sink, &k.spans));
+	text = printed(&k, false);
+	REQUIRE(text && fgets(line, sizeof(line), text));
+	for (uint32_t i = 0; i < DEEP && CHECK(fgets(line, sizeof(line), text)); i++)
+		CHECK_EQ_U64(strcspn(line, " "), LONG);
+	fclose(text);
+	text = printed(&k, true);
+	REQUIRE(text && fgets(line, sizeof(line), text));
+	for (uint32_t i = 0; i < DEEP && CHECK(fgets(line, sizeof(line), text)); i++) {
+		size_t at = strcspn(line, (char[]){ (char)('A' + i), 0 });
+
+		if (i)
+			CHECK_EQ_U64(at, before + 2);
+		CHECK_EQ_U64(strlen(line + at), LONG + 1); /* and the line's end */
+		before = at;
+	}
+	fclose(text);
 	kit_deinit(&k);
 }
