@@ -38,15 +38,31 @@ struct flame {
 	uint64_t left_out; /* frames that are too narrow */
 };
 
-/* Writes at most so many characters of a text in XML. */
+/* Returns the length of the character at text, or 0 if XML forbids it (XML 1.0, 2.2 Characters): a
+ * control, U+FFFE, U+FFFF, and a byte that is not UTF-8. */
+static size_t character_len(const char *text, size_t left)
+{
+	size_t len = (uint8_t)*text < ' ' ? 0 : rs_utf8_sequence_len(text, left);
+
+	if (len == 3 && (!memcmp(text, "\xef\xbf\xbe", 3) || !memcmp(text, "\xef\xbf\xbf", 3)))
+		return 0;
+	return len;
+}
+
+/* Writes at most so many characters of a text in XML. Bytes that XML forbids become '?'. */
 static void put_text(struct rs_out *out, const char *text, size_t most)
 {
-	for (size_t i = 0, n = 0; text[i]; i++) {
-		n += RS_UTF8_BEGINS(text[i]);
-		if (n > most)
-			return;
+	size_t left = strlen(text), len;
+
+	for (; left && most; text += len, left -= len, most--) {
+		len = character_len(text, left);
 		rs_out_line(out);
-		switch (text[i]) {
+		if (len != 1) {
+			rs_out_bytes(out, len ? text : "?", len ? len : 1);
+			len = len ? len : 1;
+			continue;
+		}
+		switch (*text) {
 		case '<':
 			rs_out_text(out, "&lt;");
 			break;
@@ -60,7 +76,7 @@ static void put_text(struct rs_out *out, const char *text, size_t most)
 			rs_out_text(out, "&quot;");
 			break;
 		default:
-			rs_out_char(out, (uint8_t)text[i] < ' ' ? '?' : text[i]);
+			rs_out_char(out, *text);
 		}
 	}
 }
@@ -101,7 +117,7 @@ static void head(const struct flame *f)
 			 "</style>\n"
 			 "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
 	put(out, "<text id=\"title\" x=\"%.0f\" y=\"24\">", LEFT + WIDTH / 2);
-	put_text(out, f->what->title, NUMBER_MAX);
+	put_text(out, f->what->title, SIZE_MAX);
 	rs_out_text(out, "</text>\n");
 	put(out,
 	    "<text id=\"reset\" x=\"%.0f\" y=\"44\" style=\"display:none\">Reset zoom</text>\n"
@@ -121,14 +137,14 @@ static uint32_t color(const char *name)
 static void frame(struct flame *f, const struct rs_call_node *node, uint64_t from)
 {
 	const char *name = node->frame ? node->frame->function : "all";
-	double columns = (double)f->tree->root.total;
+	double columns = f->tree->root.total ? (double)f->tree->root.total : 1;
 	double x = LEFT + (double)from / columns * WIDTH;
 	double width = (double)node->total / columns * WIDTH;
 	uint32_t y = f->height - FOOT - (node->depth + 1) * ROW;
 	size_t room = width > 3 * CHARACTER ? (size_t)((width - 6) / CHARACTER) : 0;
 	struct rs_out *out = f->out;
 
-	if (width < LEAST) {
+	if (width < LEAST && node->frame) {
 		f->left_out++;
 		return;
 	}

@@ -61,7 +61,7 @@
 			sum += Math.max(0, to - Math.max(from, end));
 			end = Math.max(end, to);
 		}
-		found.textContent = wanted ? "matched: " + (100 * sum / all).toFixed(1) + "%" : "";
+		found.textContent = wanted ? "matched: " + (100 * sum / (all || 1)).toFixed(1) + "%" : "";
 	}
 
 	for (const g of frames)

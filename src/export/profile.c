@@ -15,8 +15,6 @@
 #include "export/export.h"
 #include "export/samples.h"
 
-#define TITLE_MAX 256
-
 struct profile_export {
 	struct rs_export export;
 	const struct rs_export_options *options;
@@ -25,7 +23,6 @@ struct profile_export {
 	bool of_samples;	      /* asked for */
 	struct rs_profile samples;
 	const struct rs_event *sample; /* the last event that is a sample */
-	char title[TITLE_MAX];
 	int fd;
 };
 
@@ -131,7 +128,7 @@ static struct rs_error *value_find(const struct rs_profile *profile, const char 
 static struct rs_error *profile_write(struct profile_export *p, const struct rs_profile *profile,
 				      uint32_t usual)
 {
-	struct rs_profile_what what = { .title = p->title };
+	struct rs_profile_what what = { .title = p->options->title };
 	struct rs_error *err = value_find(profile, p->options->value, usual, &what.value);
 	struct rs_out out;
 
@@ -207,7 +204,6 @@ static struct rs_error *profile_create(const char *path, const struct rs_export_
 	p->options = options;
 	p->write = write;
 	p->fd = -1;
-	snprintf(p->title, sizeof(p->title), "%s", options->title);
 	p->of_samples = options->of == RS_EXPORT_EITHER || options->of == RS_EXPORT_SAMPLES;
 	rs_profile_init(&p->samples, sample_values, N_SAMPLE_VALUES);
 	if (options->of == RS_EXPORT_EITHER || options->of == RS_EXPORT_MEMORY)

@@ -10,7 +10,7 @@
 #include "export/profile.h"
 
 static const struct rs_profile_value values[] = { { "count", "count" }, { "space", "bytes" } };
-static const struct rs_profile_what what = { .value = 1, .title = "a <title>" };
+static struct rs_profile_what what = { .value = 1, .title = "a <title>" };
 
 static void path_add(struct rs_profile *profile, const char *const *names, uint32_t n,
 		     uint64_t space)
@@ -109,6 +109,61 @@ TEST(a_label_of_a_flame_graph_is_cut_between_characters)
 		free(text);
 		rs_profile_deinit(&profile);
 	}
+}
+
+/* Returns whether a text is UTF-8 without the characters that XML forbids. */
+static bool is_xml_text(const char *text, size_t n)
+{
+	size_t len;
+
+	for (size_t at = 0; at < n; at += len) {
+		len = rs_utf8_sequence_len(text + at, n - at);
+		if (!len || (len == 1 && (uint8_t)text[at] < ' ' && !strchr("\t\n", text[at])) ||
+		    !memcmp(text + at, "\xef\xbf\xbe", 3) || !memcmp(text + at, "\xef\xbf\xbf", 3))
+			return false;
+	}
+	return true;
+}
+
+/* The title is a path, which may have any bytes and any length. */
+TEST(a_flame_graph_s_texts_are_those_that_xml_permits)
+{
+	static const char bad[] =
+		"\xff \xc3 \xed\xa0\x80 \x01 \xef\xbf\xbe \xef\xbf\xbf \xef\xbf\xbd";
+	const struct rs_profile_what before = what;
+	struct rs_profile profile;
+	char title[1024];
+	size_t n;
+	char *text;
+
+	memset(title, 't', sizeof(title));
+	memcpy(title + sizeof(title) - sizeof(bad), bad, sizeof(bad));
+	what.title = title;
+	rs_profile_init(&profile, values, 2);
+	path_add(&profile, (const char *[]){ bad }, 1, 7);
+	text = written(rs_profile_write_flame, &profile, &n);
+	CHECK(is_xml_text(text, n));
+	CHECK(strstr(text, "data-name=\"? ? ??? ? ??? ??? \xef\xbf\xbd\"") != NULL);
+	CHECK(strstr(text, "ttt? ? ??? ? ??? ??? \xef\xbf\xbd</text>") != NULL);
+	what = before;
+	free(text);
+	rs_profile_deinit(&profile);
+}
+
+TEST(a_flame_graph_of_nothing)
+{
+	struct rs_profile profile;
+	size_t n;
+	char *text;
+
+	rs_profile_init(&profile, values, 2);
+	path_add(&profile, (const char *[]){ "main" }, 1, 0);
+	text = written(rs_profile_write_flame, &profile, &n);
+	CHECK(!strstr(text, "nan"));
+	CHECK(strstr(text, "<title>all (0 bytes, 0.00%)</title><rect x=\"10.00\"") != NULL);
+	CHECK(strstr(text, "width=\"0.00\"") != NULL);
+	free(text);
+	rs_profile_deinit(&profile);
 }
 
 /* Decompresses the output, and searches for the encodings of some fields. */
