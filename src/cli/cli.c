@@ -167,9 +167,21 @@ char *rs_cli_list_rows(int key, const char *text, const char *heading, rs_cli_ro
 	return fclose(file) ? (char *)text : listed;
 }
 
+static bool parses;
+
+/* argp ends the process after --help, with status 0. */
+static void on_exit_of_argp(void)
+{
+	int status = parses ? rs_cli_pipe_status(RS_EXIT_OK) : RS_EXIT_OK;
+
+	if (status)
+		_exit(status);
+}
+
 int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
 	static char name[64];
+	int status;
 
 	if (rs_cli_completes()) {
 		rs_cli_complete(argp, argc, argv);
@@ -180,7 +192,10 @@ int rs_cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 	snprintf(name, sizeof(name), "ringside %s", argv[0]);
 	argv[0] = name;
 	argp_err_exit_status = RS_EXIT_USAGE;
-	return argp_parse(argp, argc, argv, 0, NULL, input) ? RS_EXIT_USAGE : RS_EXIT_OK;
+	parses = !atexit(on_exit_of_argp);
+	status = argp_parse(argp, argc, argv, 0, NULL, input) ? RS_EXIT_USAGE : RS_EXIT_OK;
+	parses = false;
+	return status;
 }
 
 /* ---- modes of written files ----------------------------------------------------------------- */
@@ -371,8 +386,17 @@ bool rs_cli_pipe_closed(void)
 
 int rs_cli_pipe_status(int status)
 {
-	fflush(stdout);
-	return pipe_closed ? RS_EXIT_PIPE : status;
+	/* The errno of an earlier write is gone. */
+	const char *why = ferror(stdout) ? "standard output is incomplete" : NULL;
+
+	if (fflush(stdout))
+		why = strerror(errno);
+	if (pipe_closed)
+		return RS_EXIT_PIPE;
+	if (!why || (status != RS_EXIT_OK && status != RS_EXIT_PARTIAL))
+		return status;
+	fprintf(stderr, "ringside: writing: %s\n", why);
+	return RS_EXIT_FAILED;
 }
 
 /*

@@ -125,7 +125,8 @@ void rs_cli_catch_pipe(void);
 bool rs_cli_pipe_closed(void);
 
 /* Returns the exit status of a verb that ended with `status`: RS_EXIT_PIPE if the reader of
- * standard output is gone. */
+ * standard output is gone. If stdio could not write all of the verb's output, reports it, and
+ * returns RS_EXIT_FAILED for RS_EXIT_OK and RS_EXIT_PARTIAL. */
 int rs_cli_pipe_status(int status);
 
 /* Set by SIGINT and SIGTERM after rs_cli_catch_stop(); a signal more than a second later ends the

@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("ringside " RS_VERSION);
-		return RS_EXIT_OK;
+		return rs_cli_pipe_status(RS_EXIT_OK);
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return rs_cli_pipe_status(help(argc - 1, argv + 1));
