@@ -125,6 +125,13 @@ static struct rs_error *value_find(const struct rs_profile *profile, const char 
 		    : NULL;
 }
 
+static const char *const lacks[] = {
+	[RS_EXPORT_EITHER] = "neither memory events nor spans nor samples",
+	[RS_EXPORT_MEMORY] = "no memory events (--of memory)",
+	[RS_EXPORT_SPANS] = "no spans (--of spans)",
+	[RS_EXPORT_SAMPLES] = "no samples (--of samples)",
+};
+
 static struct rs_error *profile_write(struct profile_export *p, const struct rs_profile *profile,
 				      uint32_t usual)
 {
@@ -133,8 +140,7 @@ static struct rs_error *profile_write(struct profile_export *p, const struct rs_
 	struct rs_out out;
 
 	if (!err && !profile->n_paths)
-		err = rs_error_create(RS_USAGE, "the trace has neither memory events nor spans nor "
-						"samples");
+		err = rs_error_create(RS_USAGE, "the trace has %s", lacks[p->options->of]);
 	if (!err)
 		err = rs_out_init(&out, p->fd);
 	if (err)
