@@ -290,8 +290,29 @@ static struct rs_error *show(const struct arguments *a, const struct rs_input *i
 	return err;
 }
 
+/* Returns a remark if an argument of this name in the trace is no number, or else "". */
+static const char *not_a_number(const struct rs_input *input, const char *name)
+{
+	const struct rs_stream *stream;
+	const struct rs_event *event;
+
+	for (uint32_t i = 0; (stream = rs_input_stream(input, i)); i++) {
+		for (uint32_t j = 0; (event = rs_schema_event(stream->schema, j)); j++) {
+			for (uint16_t k = 0; k < event->n_fields; k++) {
+				const struct rs_field *field = &event->fields[k];
+
+				if (rs_type_is_tail(field->type) && !strcmp(field->name, name))
+					return field->type == RS_TYPE_TEXT
+						       ? " as a number (it is a text)"
+						       : " as a number (it is a stack)";
+			}
+		}
+	}
+	return "";
+}
+
 /* Reports that no selected event has an argument that --count or --sum names. */
-static void no_rows_remark(const struct arguments *a)
+static void no_rows_remark(const struct arguments *a, const struct rs_input *input)
 {
 	static const char *const of_each[] = { "probe", "vm", "vcpu", "cpu", "tid" };
 	const struct rs_aggregate *aggregate = &a->aggregate;
@@ -306,14 +327,15 @@ static void no_rows_remark(const struct arguments *a)
 			j++;
 		if (!key || j < sizeof(of_each) / sizeof(of_each[0]))
 			continue;
-		fprintf(stderr, "%s'%s'", before, key);
+		fprintf(stderr, "%s'%s'%s", before, key, not_a_number(input, key));
 		before = " or the argument ";
 	}
 	fputc('\n', stderr);
 }
 
 /* Shows what was counted before the damage, and then returns the error of the damage. */
-static struct rs_error *count_events(const struct arguments *a, struct rs_source *source, bool *any)
+static struct rs_error *count_events(const struct arguments *a, const struct rs_input *input,
+				     bool *any)
 {
 	const struct rs_aggregate_row *rows;
 	struct rs_error *err, *run_err;
@@ -326,13 +348,13 @@ static struct rs_error *count_events(const struct arguments *a, struct rs_source
 	if (err)
 		return err;
 	rs_cli_seen_init(&seen, sink, &a->query);
-	run_err = rs_run(source, &a->query, &seen.sink, &rs_cli_stop);
+	run_err = rs_run(input->source, &a->query, &seen.sink, &rs_cli_stop);
 	*any = seen.any;
 	err = rs_aggregate_rows(sink, 0, &rows, &n, &dropped);
 	if (!err)
 		err = rs_rows_print(STDOUT_FILENO, a->form == FORM_JSON, &a->aggregate, rows, n);
 	if (!err && !a->quiet && seen.any && !n)
-		no_rows_remark(a);
+		no_rows_remark(a, input);
 	if (!err && !run_err && dropped)
 		err = rs_error_create(RS_DAMAGED, "%s not counted: there are more than %u rows",
 				      RS_COUNT_OF(dropped, "event"), RS_AGGREGATE_ROWS_MAX);
@@ -464,7 +486,7 @@ int cmd_print(int argc, char **argv)
 		if (part->trace)
 			remarks(part->trace);
 	}
-	err = a.counting ? count_events(&a, input.source, &any) : show(&a, &input, &any);
+	err = a.counting ? count_events(&a, &input, &any) : show(&a, &input, &any);
 	if (!a.quiet && !rs_cli_pipe_closed()) {
 		if (!probes_remark(&a, &input) && !any && !rs_cli_stop)
 			selection_remark(&a);
