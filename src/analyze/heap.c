@@ -14,6 +14,7 @@
 /* An address: its allocation, or the mark of its last free. */
 struct block {
 	const struct rs_schema *schema;
+	const char *vm; /* of a guest, else NULL */
 	uint64_t address;
 	struct rs_heap_amount amount;
 	int64_t since_ns;
@@ -149,22 +150,39 @@ static struct rs_heap_amount amount_of(const struct heap_sink *s, const struct r
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
+/* An address of a program or guest. Guests of the same program share a schema. */
 struct place {
 	const struct rs_schema *schema;
+	const char *vm;
 	uint64_t address;
 };
+
+static struct place place_of(const struct rs_view *view, uint64_t address)
+{
+	const struct rs_stream *stream = view->stream;
+
+	return (struct place){ stream->schema, stream->tid < 0 ? stream->vm : NULL, address };
+}
+
+static bool same_vm(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
 
 static bool same_place(const void *item, const void *key)
 {
 	const struct block *block = item;
 	const struct place *place = key;
 
-	return block->address == place->address && block->schema == place->schema;
+	return block->address == place->address && block->schema == place->schema &&
+	       same_vm(block->vm, place->vm);
 }
 
 static uint64_t place_hash(const struct place *place)
 {
-	return rs_hash_pair((uintptr_t)place->schema, place->address);
+	uint64_t hash = rs_hash_pair((uintptr_t)place->schema, place->address);
+
+	return place->vm ? rs_hash_pair(hash, rs_hash_bytes(place->vm, strlen(place->vm))) : hash;
 }
 
 static struct block *block_find(const struct heap_sink *s, const struct place *place)
@@ -186,7 +204,9 @@ static struct block *block_add(struct heap_sink *s, const struct place *place)
 	}
 	if (!block)
 		return NULL;
-	*block = (struct block){ .schema = place->schema, .address = place->address };
+	*block = (struct block){ .schema = place->schema,
+				 .vm = place->vm,
+				 .address = place->address };
 	rs_map_add(&s->blocks, place_hash(place), block);
 	return block;
 }
@@ -221,7 +241,7 @@ static void block_end(struct heap_sink *s, struct block *block)
 /* Marks an address as freed. Removes the address if too many are marked. */
 static void block_mark(struct heap_sink *s, struct block *block)
 {
-	const struct place place = { block->schema, block->address };
+	const struct place place = { block->schema, block->vm, block->address };
 
 	if (s->n_freed < RS_HEAP_FREED_MAX) {
 		s->n_freed++;
@@ -293,13 +313,16 @@ static struct rs_error *allocate(struct heap_sink *s, const struct rs_view *view
 static struct rs_error *reallocate(struct heap_sink *s, const struct rs_view *view)
 {
 	struct rs_memory_realloc now;
-	const struct rs_schema *schema = view->stream->schema;
+	struct place place;
 
 	memcpy(&now, view->payload, sizeof(now));
 	s->heap.reallocs++;
-	if (now.from)
-		release(s, &(struct place){ schema, now.from }, view->ts_ns);
-	return allocate(s, view, &(struct place){ schema, now.address }, now.size, now.by_fp);
+	if (now.from) {
+		place = place_of(view, now.from);
+		release(s, &place, view->ts_ns);
+	}
+	place = place_of(view, now.address);
+	return allocate(s, view, &place, now.size, now.by_fp);
 }
 
 /* ---- time ----------------------------------------------------------------------------------- */
@@ -374,10 +397,10 @@ static bool is_memory(const struct rs_event *event)
 static struct rs_error *memory_event(struct heap_sink *s, const struct rs_view *view)
 {
 	struct rs_heap_moment *moment = moment_at(s, view->ts_ns);
-	const struct rs_schema *schema = view->stream->schema;
 	struct rs_error *err = NULL;
 	struct rs_memory_alloc made;
 	struct rs_memory_free freed;
+	struct place place;
 
 	s->heap.records++;
 	moment->allocations += view->event->id != RS_ID_MEMORY_FREE;
@@ -385,12 +408,13 @@ static struct rs_error *memory_event(struct heap_sink *s, const struct rs_view *
 	switch (view->event->id) {
 	case RS_ID_MEMORY_ALLOC:
 		memcpy(&made, view->payload, sizeof(made));
-		err = allocate(s, view, &(struct place){ schema, made.address }, made.size,
-			       made.by_fp);
+		place = place_of(view, made.address);
+		err = allocate(s, view, &place, made.size, made.by_fp);
 		break;
 	case RS_ID_MEMORY_FREE:
 		memcpy(&freed, view->payload, sizeof(freed));
-		release(s, &(struct place){ schema, freed.address }, view->ts_ns);
+		place = place_of(view, freed.address);
+		release(s, &place, view->ts_ns);
 		break;
 	default:
 		err = reallocate(s, view);

@@ -200,6 +200,33 @@ TEST(producers_have_separate_addresses)
 	kit_deinit(&a);
 }
 
+/* Guests of one program share its schema, but not their memory; a guest's vCPUs share it. */
+TEST(guests_of_one_program_have_separate_addresses)
+{
+	struct rs_stream *stream;
+	struct rs_heap heap;
+	struct kit k;
+
+	kit_init(&k);
+	stream = &k.stream;
+	stream->vm = "sandbox-1";
+	allocate(&k, 0xa0, 100, 0x100);
+	stream->vm = "sandbox-2";
+	allocate(&k, 0xa0, 100, 0x100);
+	stream->vm = "sandbox-1";
+	stream->vcpu = 1;
+	release(&k, 0xa0);
+	stream->vm = "sandbox-2";
+	release(&k, 0xa0);
+	rs_heap_collect(k.sink, &heap);
+	CHECK_EQ_U64(heap.peak.bytes, 200);
+	CHECK_EQ_U64(heap.live.bytes, 0);
+	CHECK_EQ_U64(heap.again, 0);
+	CHECK_EQ_U64(heap.double_frees, 0);
+	CHECK_EQ_U64(heap.n_sites, 1);
+	kit_deinit(&k);
+}
+
 /* The bytes over time are right, however often intervals were merged. */
 TEST(intervals_cover_the_whole_time)
 {
