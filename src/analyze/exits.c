@@ -56,7 +56,7 @@ static struct rs_error *thread_begin(struct exits_sink *s, const struct rs_kvm_t
 
 	if (err || !*out)
 		return err;
-	place = rs_exits_thread_place(s, EXITS_BY_COUNTS, from->tid);
+	place = rs_exits_thread_place(s, NULL, from->tid);
 	if (!place)
 		return rs_error_no_memory();
 	place->value = *out;

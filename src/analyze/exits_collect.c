@@ -16,7 +16,7 @@ static bool is_shown(struct exits_sink *s, const struct thread *t)
 
 	if (t->is_live || !s->has_counts)
 		return !t->is_hidden;
-	place = rs_exits_thread_place(s, EXITS_BY_COUNTS, t->tid);
+	place = rs_exits_thread_place(s, NULL, t->tid);
 	return !place || !place->value;
 }
 

@@ -473,7 +473,7 @@ static struct rs_error *thread_of(struct exits_sink *sink, const struct kind *ki
 				  const struct input *in, struct thread **out)
 {
 	const struct rs_stream *stream = in->view->stream;
-	struct place *place = rs_exits_thread_place(sink, EXITS_BY_EVENTS, (int)in->tid);
+	struct place *place = rs_exits_thread_place(sink, stream->schema, (int)in->tid);
 	struct thread *t;
 	struct rs_error *err;
 

@@ -73,9 +73,10 @@ struct rs_error *rs_exits_thread_make(struct exits_sink *sink, struct thread **o
 	return err;
 }
 
-struct place *rs_exits_thread_place(struct exits_sink *sink, enum exits_by by, int tid)
+struct place *rs_exits_thread_place(struct exits_sink *sink, const struct rs_schema *schema,
+				    int tid)
 {
-	return place_of(sink, &sink->by_tid, (uint32_t)tid, by);
+	return place_of(sink, &sink->by_tid, (uint32_t)tid, (uintptr_t)schema);
 }
 
 const char *rs_exits_name_copy(struct exits_sink *sink, const char *name)

@@ -149,12 +149,10 @@ struct rs_error *rs_exits_cell_of(struct exits_sink *sink, struct thread *thread
 struct rs_error *rs_exits_cause_of(struct exits_sink *sink, struct thread *thread, uint32_t kind,
 				   uint64_t key, struct cause **out);
 
-/* Returns the entry of a thread, or NULL without memory. */
-enum exits_by {
-	EXITS_BY_EVENTS, /* threads of events */
-	EXITS_BY_COUNTS, /* threads of snapshots */
-};
-struct place *rs_exits_thread_place(struct exits_sink *sink, enum exits_by by, int tid);
+/* Returns the entry of a thread, or NULL without memory. Each trace has its own tids, and its own
+ * schema. schema: that of the thread's events; NULL for a thread of snapshots. */
+struct place *rs_exits_thread_place(struct exits_sink *sink, const struct rs_schema *schema,
+				    int tid);
 
 /* Copies a VM's name. Returns NULL without memory. */
 const char *rs_exits_name_copy(struct exits_sink *sink, const char *name);

@@ -89,3 +89,44 @@ def write(path, systems, commands, cpus, clock="mono"):
         body += part
     with open(path, "wb") as file:
         file.write((head + table).ljust(at, b"\0") + body)
+
+
+# An x86 host with VMX: the fields of arch/x86/kvm/trace.h and include/trace/events/sched.h.
+VMX_EXIT, ENTRY, SWITCH, END = range(501, 505)
+VMX_HOST = {
+    "kvm": [
+        event_format("kvm_exit", VMX_EXIT, [
+            ("unsigned int exit_reason", 8, 4, 0), ("unsigned int isa", 12, 4, 0),
+            ("unsigned long guest_rip", 16, 8, 0), ("u64 info1", 24, 8, 0),
+            ("u64 info2", 32, 8, 0), ("u32 intr_info", 40, 4, 0), ("u32 error_code", 44, 4, 0),
+            ("unsigned int vcpu_id", 48, 4, 0)], '"reason %u", REC->exit_reason'),
+        event_format("kvm_entry", ENTRY, [
+            ("unsigned int vcpu_id", 8, 4, 0), ("unsigned long rip", 16, 8, 0)],
+            '"vcpu %u", REC->vcpu_id')],
+    "sched": [
+        event_format("sched_switch", SWITCH, [
+            ("char prev_comm[16]", 8, 16, 0), ("pid_t prev_pid", 24, 4, 1),
+            ("int prev_prio", 28, 4, 1), ("long prev_state", 32, 8, 1),
+            ("char next_comm[16]", 40, 16, 0), ("pid_t next_pid", 56, 4, 1),
+            ("int next_prio", 60, 4, 1)], '"%d", REC->prev_pid'),
+        event_format("sched_process_exit", END, [
+            ("char comm[16]", 8, 16, 0), ("pid_t pid", 24, 4, 1), ("int prio", 28, 4, 1)],
+            '"%d", REC->pid')]}
+
+
+def vmx_exit(stamp, tid, vcpu, reason):
+    return stamp, record(VMX_EXIT, tid, struct.pack("<IIQQQIII", reason, 1, 0x1000, 0, 0, 0, 0,
+                                                    vcpu))
+
+
+def entry(stamp, tid, vcpu):
+    return stamp, record(ENTRY, tid, struct.pack("<IIQ", vcpu, 0, 0x1000))
+
+
+def switch(stamp, before, after, state=0):
+    return stamp, record(SWITCH, before, struct.pack("<16siiq16sii", b"a", before, 120, state,
+                                                     b"b", after, 120))
+
+
+def end(stamp, tid):
+    return stamp, record(END, tid, struct.pack("<16sii", b"a", tid, 120))

@@ -936,6 +936,32 @@ TEST(the_last_line_of_an_ended_thread)
 	kit_free(&k);
 }
 
+/* Two traces, of two hosts, in which threads with the same tid take turns. */
+TEST(equal_tids_of_two_traces)
+{
+	struct kit k, other;
+	struct rs_sink *own;
+
+	kit_init(&k, &everything);
+	kit_init(&other, &everything);
+	own = other.sink;
+	other.sink = k.sink;
+	kit_thread(&k, 100, 101, "web", 0);
+	kit_thread(&other, 200, 101, "mail", 1);
+	kit_vmx_exit(&k, 1000, 101, IO);
+	kit_vmx_exit(&other, 1100, 101, IO);
+	kit_entry(&k, 1500, 101, 0);
+	kit_entry(&other, 1800, 101, 1);
+	kit_take(&k, true, 0);
+	REQUIRE(k.exits.n_vcpus == 2 && k.exits.n_rows == 2);
+	CHECK_EQ_U64(k.exits.rows[0].sum.total_ns + k.exits.rows[1].sum.total_ns, 500 + 700);
+	CHECK_EQ_U64(k.exits.rows[0].entered, 1);
+	CHECK_EQ_U64(k.exits.rows[1].entered, 1);
+	other.sink = own;
+	kit_free(&other);
+	kit_free(&k);
+}
+
 /*
  * The thread has no events, and the session reports that it slept: its state is known, not unknown.
  */
