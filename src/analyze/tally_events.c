@@ -273,6 +273,8 @@ static struct tally_vcpu *kvm_vcpu(struct tally_sink *s, const struct seen *seen
 	struct tally_cpu *c = by_number(s, seen);
 
 	s->kvm = true;
+	if (v)
+		v->ended = false; /* another thread may get the tid */
 	if (!v || !c)
 		return v;
 	rs_tally_assign(c, RS_TALLY_VCPU, v);
@@ -341,10 +343,27 @@ static void kvm_on(struct tally_sink *s, const struct seen *seen)
 		rs_vcpu_on(&v->time, seen->now);
 }
 
+/* The thread of a vCPU ends on its CPU. No switch from it follows. */
+static void kvm_end(struct tally_sink *s, const struct seen *seen)
+{
+	struct tally_vcpu *v = kvm_vcpu(s, seen);
+	struct tally_cpu *c = by_number(s, seen);
+
+	if (v) {
+		rs_tally_settle_exit(s, v);
+		rs_tally_off(v, seen->now, false);
+		v->ended = true;
+	}
+	if (c && s->kvm_switches)
+		rs_tally_turn(s, c, RS_TALLY_OTHERS, NULL, seen->now);
+}
+
 static void all_lost(struct tally_sink *s, uint64_t now)
 {
-	for (struct tally_vcpu *v = s->all_vcpus; v; v = v->all)
-		rs_tally_vcpu_lost(s, v, now);
+	for (struct tally_vcpu *v = s->all_vcpus; v; v = v->all) {
+		if (!v->ended)
+			rs_tally_vcpu_lost(s, v, now);
+	}
 }
 
 /* Records lost on a CPU may belong to any vCPU. */
@@ -556,6 +575,7 @@ static const struct tally_kind kinds[] = {
 	{ "kvm", "cpu", "interrupt", kvm_interrupt, 0, { "tid", "vector", "again" } },
 	{ "kvm", "sched", "off-cpu", kvm_off, 0, { "tid", "state" } },
 	{ "kvm", "sched", "on-cpu", kvm_on, 0, { "tid" } },
+	{ "kvm", "sched", "end", kvm_end, 0, { "tid" } },
 	{ "xdt", NULL, NULL, any_lost, 0, { NULL } },
 	{ "xdt", "hvm", "vmexit", xen_exit, 0, { "reason" } },
 	{ "xdt", "hvm", "vmentry", xen_entry, 0, { NULL } },

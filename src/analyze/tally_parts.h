@@ -47,6 +47,7 @@ struct tally_vcpu {
 	struct rs_vcpu_time time; /* in ticks */
 	bool exits;		  /* the trace has its exits or entries */
 	bool guest_known;	  /* the trace has an entry with the next exit */
+	bool ended;		  /* its thread has ended: no loss concerns it */
 	/* The exit that waits for its entry. */
 	bool pending;
 	uint32_t isa, code;
