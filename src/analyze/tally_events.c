@@ -18,6 +18,7 @@
 #include "event/exit_reason.h"
 
 #define NS_PER_SEC	1000000000u
+#define ROUNDED_NS	2	    /* by which the rounded times of one stamp differ */
 #define XEN_IDLE	32767u	    /* DOMID_IDLE */
 #define XEN_RUNNING	0u	    /* RUNSTATE_running */
 #define ACRN_IDLE	0x656c6469u /* "idle" */
@@ -618,18 +619,37 @@ static void known_resolve(struct tally_known *known, const struct rs_event *even
 	}
 }
 
-/* Returns an event's tick: its stamp if it has the first event's clock, else the stamp for its
- * time. */
+/* Returns whether a stamp of another clock is also one of the first event's. Equal rates are not
+ * enough: the traces of two machines are shifted. */
+static bool is_tick(const struct tally_sink *s, const struct rs_view *view)
+{
+	const struct rs_clock *clock = view->stream->clock, *first = &s->clock;
+	uint64_t stamp;
+	__int128 off;
+
+	if (clock->freq_hz != first->freq_hz || clock->monotonic != first->monotonic)
+		return false;
+	stamp = rs_clock_to_host(clock, view->tsc) + (uint64_t)first->offset;
+	off = (__int128)rs_clock_ns(first, stamp) + s->shift_ns - view->ts_ns;
+	return off >= -ROUNDED_NS && off <= ROUNDED_NS;
+}
+
+/* Returns an event's tick: its stamp if that is one of the first event's clock, else the stamp for
+ * its time. */
 static uint64_t tick_of(struct tally_sink *s, const struct rs_view *view)
 {
 	const struct rs_clock *clock = view->stream->clock;
 
-	if (!s->clock.freq_hz)
+	if (!s->clock.freq_hz) {
 		s->clock = *clock;
-	if (clock->freq_hz == s->clock.freq_hz && clock->monotonic == s->clock.monotonic)
+		if (__builtin_sub_overflow(view->ts_ns, rs_clock_ns(clock, view->tsc),
+					   &s->shift_ns))
+			s->shift_ns = 0; /* no shift is so large */
+	}
+	if (clock->id == s->clock.id || is_tick(s, view))
 		return rs_clock_to_host(clock, view->tsc);
-	return rs_clock_to_host(&s->clock, s->clock.origin) +
-	       (uint64_t)((__int128)view->ts_ns * s->clock.freq_hz / NS_PER_SEC);
+	return s->clock.origin +
+	       (uint64_t)(((__int128)view->ts_ns - s->shift_ns) * s->clock.freq_hz / NS_PER_SEC);
 }
 
 /*

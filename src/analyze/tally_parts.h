@@ -83,6 +83,7 @@ struct tally_sink {
 	uint32_t n_cpus, n_vcpus, n_rows, n_unnamed;
 	bool any;
 	struct rs_clock clock; /* of the first event, which defines ticks; a copy */
+	int64_t shift_ns;      /* of that event's trace on the timeline of several */
 	uint64_t first, last;  /* ticks */
 	struct tally_known known[TALLY_KNOWN];
 	uint64_t lost, contradictions, refused;
