@@ -160,7 +160,8 @@ static struct rs_error *add_cause(struct exits_sink *s, const struct rs_kvm_caus
 	cause->recent.count += row->count - cause->previous.count;
 	cause->recent.entered += row->entered - cause->previous.entered;
 	cause->recent.total_ns += row->total_ns - cause->previous.total_ns;
-	if (row->entered > cause->previous.entered && row->max_ns > cause->recent.max_ns)
+	/* A snapshot has the maximum since the session began, which is recent if it has grown. */
+	if (row->max_ns > cause->total.max_ns)
 		cause->recent.max_ns = row->max_ns;
 	cause->previous.count = row->count;
 	cause->previous.entered = row->entered;

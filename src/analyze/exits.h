@@ -53,6 +53,9 @@ struct rs_exits_vcpu {
 	uint64_t early_ns;
 };
 
+/* A cause's maximum in an interval of a live session, unless it is the largest so far. */
+#define RS_EXITS_MAX_UNKNOWN UINT64_MAX
+
 struct rs_exits_cause {
 	const char *vm;
 	int pid, tid, vcpu;

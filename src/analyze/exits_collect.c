@@ -301,6 +301,15 @@ static int by_total(const void *a, const void *b)
 	return 0;
 }
 
+/* Returns the maximum since the last collection. That of a live thread is known only if it has
+ * grown. */
+static uint64_t recent_max(const struct cause *c)
+{
+	if (!c->thread->is_live || c->recent.max_ns)
+		return c->recent.max_ns;
+	return c->recent.entered < 2 ? c->recent.total_ns : RS_EXITS_MAX_UNKNOWN;
+}
+
 static struct rs_error *collect_causes(struct exits_sink *s, bool all, struct rs_exits *exits)
 {
 	free(s->cause_rows);
@@ -323,7 +332,7 @@ static struct rs_error *collect_causes(struct exits_sink *s, bool all, struct rs
 						.count = c->recent.count,
 						.entered = c->recent.entered,
 						.total_ns = c->recent.total_ns,
-						.max_ns = c->recent.max_ns };
+						.max_ns = recent_max(c) };
 		c->total.count += c->recent.count;
 		c->total.entered += c->recent.entered;
 		c->total.total_ns += c->recent.total_ns;

@@ -285,6 +285,8 @@ RS_COLUMN_GETTER(get_cause_time)
 					  .total = cause->total_ns,
 					  .max = cause->max_ns };
 
+	if (column->arg == RS_SPREAD_MAX && cause->max_ns == RS_EXITS_MAX_UNKNOWN)
+		return;
 	if (column->arg)
 		rs_cell_spread(cell, &spread, column->arg);
 	else if (cause->entered)

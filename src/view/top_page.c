@@ -335,7 +335,9 @@ static void cause_lines(const struct rs_top *top, const struct rs_exits *exits,
 			 rate_text(cause->count, interval_ns, rate),
 			 rs_duration_text(cause->entered ? cause->total_ns / cause->entered : 0,
 					  mean),
-			 rs_duration_text(cause->max_ns, max));
+			 cause->max_ns == RS_EXITS_MAX_UNKNOWN
+				 ? "-"
+				 : rs_duration_text(cause->max_ns, max));
 	}
 }
 

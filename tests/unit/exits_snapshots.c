@@ -191,6 +191,42 @@ TEST(snapshots_between_takes_keep_minimum_and_maximum)
 	kit_free(&k);
 }
 
+/* A cause's maximum in snapshots is that since the start: an interval's is known only if the
+ * maximum has grown, or if one exit ended. */
+TEST(the_maximum_of_a_cause_in_an_interval)
+{
+	static const struct {
+		uint64_t entered, total_ns, max_ns, recent_ns;
+	} steps[] = {
+		{ 2, 5000, 4000, 4000 },
+		{ 3, 5010, 4000, 10 },
+		{ 5, 5040, 4000, RS_EXITS_MAX_UNKNOWN },
+		{ 7, 14050, 9000, 9000 },
+	};
+	struct shot shot = { 0 };
+	struct rs_kvm_cause *cause = &shot.causes[0];
+	struct kit k;
+
+	shot_thread(&shot, 101);
+	shot.snapshot.n_causes = 1;
+	kit_init(&k, &everything);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		*cause = (struct rs_kvm_cause){ .kind = RS_CAUSE_PIO_WRITE,
+						.key = 0x3f8,
+						.count = steps[i].entered,
+						.entered = steps[i].entered,
+						.total_ns = steps[i].total_ns,
+						.max_ns = steps[i].max_ns };
+		put(&k, &shot, 10 * (i + 1));
+		kit_take(&k, false, (int64_t)(10 * (i + 1)));
+		CHECK_EQ_U64(kit_cause(&k, 101, RS_CAUSE_PIO_WRITE, 0x3f8)->max_ns,
+			     steps[i].recent_ns);
+	}
+	kit_take(&k, true, 40);
+	CHECK_EQ_U64(kit_cause(&k, 101, RS_CAUSE_PIO_WRITE, 0x3f8)->max_ns, 9000);
+	kit_free(&k);
+}
+
 /* A reused tid is another thread, with another index. */
 TEST(a_reused_tid_in_snapshots)
 {
