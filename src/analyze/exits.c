@@ -101,26 +101,29 @@ static struct rs_error *add_hist(struct exits_sink *s, struct cell *cell,
 	return NULL;
 }
 
-/* Adds the times of the exits that entries have ended since the last snapshot. */
+/* Adds the times of the exits that entries have ended since the last snapshot. The mean replaces an
+ * unknown minimum and maximum. */
 static struct rs_error *add_times(struct exits_sink *s, struct cell *cell,
 				  const struct rs_kvm_exit *row)
 {
 	struct amounts *previous = &cell->previous;
-	const struct amounts grown = {
+	struct amounts grown = {
 		.entered = row->entered - previous->entered,
 		.sum = { .total_ns = row->sum.total_ns - previous->sum.total_ns,
 			 .kernel_ns = row->sum.kernel_ns - previous->sum.kernel_ns,
 			 .user_ns = row->sum.user_ns - previous->sum.user_ns,
 			 .poll_ns = row->sum.poll_ns - previous->sum.poll_ns,
 			 .off_ns = row->sum.off_ns - previous->sum.off_ns },
-		.min_ns = previous->min_ns,
-		.max_ns = previous->max_ns,
+		.min_ns = row->min_ns,
+		.max_ns = row->max_ns,
 	};
-	struct rs_error *err = rs_exits_amounts_add(s, &cell->recent, &grown);
+	struct rs_error *err;
 
+	if (!grown.max_ns)
+		grown.min_ns = grown.max_ns = grown.sum.total_ns / grown.entered;
+	err = rs_exits_amounts_add(s, &cell->recent, &grown);
 	previous->entered = row->entered;
 	previous->sum = row->sum;
-	previous->min_ns = previous->max_ns = 0;
 	return err || !row->hist ? err : add_hist(s, cell, row->hist);
 }
 
@@ -139,10 +142,6 @@ static struct rs_error *add_exit(struct exits_sink *s, const struct rs_kvm_exit 
 	previous = &cell->previous;
 	cell->recent.count += row->count - previous->count;
 	previous->count = row->count;
-	if (row->max_ns && (!previous->max_ns || row->min_ns < previous->min_ns))
-		previous->min_ns = row->min_ns;
-	if (row->max_ns > previous->max_ns)
-		previous->max_ns = row->max_ns;
 	return row->entered > previous->entered ? add_times(s, cell, row) : NULL;
 }
 

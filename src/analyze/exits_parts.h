@@ -64,7 +64,7 @@ struct cell {
 	struct thread *thread;
 	uint32_t isa, code, nested;
 	struct amounts recent, total;
-	struct amounts previous; /* of the last snapshot; min and max: not in recent yet */
+	struct amounts previous; /* of the last snapshot, without min and max */
 };
 
 struct cause {

@@ -122,10 +122,33 @@ static void cell_read(const struct rs_kvm_cell *cell, struct rs_kvm_cell *copy)
 	copy->count = __atomic_load_n(&cell->count, __ATOMIC_RELAXED);
 }
 
+/* Returns the minimum and maximum of the exits that ended in an epoch. An exit that ended after the
+ * epoch, but before the cell was read, is in the cell's sums. Its time is in the next epoch, and
+ * counts in both. */
+static struct rs_kvm_extent extent_of(const struct rs_kvm_cell *cell, uint32_t epoch)
+{
+	struct rs_kvm_extent both = { .min = UINT64_MAX };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t at = (epoch + i) & 1;
+		const struct rs_kvm_extent *one = &cell->extent[at];
+
+		if (cell->epoch[at] != epoch + i)
+			continue;
+		if (one->min < both.min)
+			both.min = one->min;
+		if (one->max > both.max)
+			both.max = one->max;
+	}
+	if (both.min > both.max) /* none ended */
+		both.min = 0;
+	return both;
+}
+
 static void exit_fill(const struct rs_kvm_session *s, uint32_t at, uint32_t epoch,
 		      const struct rs_kvm_cell *cell, struct rs_kvm_exit *row)
 {
-	bool recent = cell->epoch[epoch & 1] == epoch;
+	struct rs_kvm_extent extent = extent_of(cell, epoch);
 
 	*row = (struct rs_kvm_exit){
 		.thread = s->known_of[cell->slot] - 1,
@@ -135,8 +158,8 @@ static void exit_fill(const struct rs_kvm_session *s, uint32_t at, uint32_t epoc
 		.count = cell->count,
 		.entered = cell->entered,
 		.sum = cell->sum,
-		.min_ns = recent ? cell->extent[epoch & 1].min : 0,
-		.max_ns = recent ? cell->extent[epoch & 1].max : 0,
+		.min_ns = extent.min,
+		.max_ns = extent.max,
 		.hist = s->config.latency ? rs_kvm_element(&s->hists, at) : NULL,
 	};
 }

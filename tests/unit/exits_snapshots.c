@@ -6,6 +6,9 @@
 #include "exits_kit.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+
+#include "kvm/session.h"
 
 #define HLT 12u
 #define IO  30u
@@ -178,16 +181,96 @@ TEST(snapshots_between_takes_keep_minimum_and_maximum)
 	kit_init(&k, &everything);
 	put(&k, &shot, 10);
 	e->count = 2;
-	e->min_ns = e->max_ns = 90; /* an exit whose end is not counted yet */
+	e->min_ns = e->max_ns = 0;
 	put(&k, &shot, 20);
 	e->entered = 2;
 	e->sum.total_ns = 160;
-	e->min_ns = e->max_ns = 0;
+	e->min_ns = e->max_ns = 90;
 	put(&k, &shot, 30);
 	kit_take(&k, false, 30);
 	CHECK_EQ_U64(kit_row(&k, 101, RS_ISA_VMX, 0, HLT)->count, 2);
 	CHECK_EQ_U64(kit_row(&k, 101, RS_ISA_VMX, 0, HLT)->min_ns, 70);
 	CHECK_EQ_U64(kit_row(&k, 101, RS_ISA_VMX, 0, HLT)->max_ns, 90);
+	kit_free(&k);
+}
+
+static void check_extent(struct rs_kvm_session *s, uint64_t min_ns, uint64_t max_ns)
+{
+	struct rs_kvm_snapshot got;
+
+	REQUIRE_OK(rs_kvm_snapshot(s, &got));
+	REQUIRE_EQ_U64(got.n_exits, 1);
+	CHECK_EQ_U64(got.exits[0].min_ns, min_ns);
+	CHECK_EQ_U64(got.exits[0].max_ns, max_ns);
+}
+
+/* An exit ends after the snapshot has begun the next epoch, but before it reads the cell. */
+TEST(an_exit_that_ends_during_a_snapshot)
+{
+	static struct rs_kvm_cell cells[RS_KVM_BLOCK + 1];
+	static struct rs_kvm_slot slots[2];
+	static struct rs_kvm_control control = { .epoch = 7 };
+	struct rs_kvm_known known = { .slot = 1 };
+	struct rs_kvm_thread threads[1];
+	uint32_t known_of[] = { 0, 1 };
+	struct rs_kvm_session s = { .threads_max = 1,
+				    .control = { .mem = (void *)&control },
+				    .slots = { .mem = (void *)slots, .stride = sizeof(slots[0]) },
+				    .cells = { .mem = (void *)cells,
+					       .stride = sizeof(cells[0]),
+					       .n = RS_KVM_BLOCK + 1 },
+				    .gate = RS_KVM_SHUT,
+				    .known = &known,
+				    .known_of = known_of,
+				    .n_known = 1,
+				    .threads = threads };
+	struct rs_kvm_cell *cell = &cells[RS_KVM_BLOCK];
+
+	*cell = (struct rs_kvm_cell){ .what = rs_kvm_what(RS_ISA_VMX, 0, HLT),
+				      .slot = 1,
+				      .count = 1,
+				      .entered = 1,
+				      .settled = 1,
+				      .sum.total_ns = 70,
+				      .extent[0] = { 70, 70 },
+				      .epoch[0] = 8 };
+	check_extent(&s, 70, 70);
+	cell->extent[1] = (struct rs_kvm_extent){ 90, 95 };
+	cell->epoch[1] = 9;
+	check_extent(&s, 70, 95);
+	check_extent(&s, 90, 95);
+	check_extent(&s, 0, 0);
+	free(s.exits);
+}
+
+/* The minimum and maximum are those of exits that ended since the last snapshot. */
+TEST(minimum_and_maximum_need_an_exit)
+{
+	static const struct {
+		uint64_t entered, total_ns, extent_ns, expected_ns;
+	} steps[] = {
+		{ 1, 70, 70, 70 },
+		{ 1, 70, 70, 0 }, /* in the extents of two epochs */
+		{ 2, 80, 10, 10 },
+		{ 4, 100, 0, 10 }, /* unknown: the mean */
+	};
+	struct shot shot = { 0 };
+	struct rs_kvm_exit *e;
+	struct kit k;
+
+	shot_thread(&shot, 101);
+	e = shot_exit(&shot, 0, RS_ISA_VMX, 0, HLT, 0);
+	kit_init(&k, &everything);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		e->count = i + 10;
+		e->entered = steps[i].entered;
+		e->sum.total_ns = steps[i].total_ns;
+		e->min_ns = e->max_ns = steps[i].extent_ns;
+		put(&k, &shot, 10 * (i + 1));
+		kit_take(&k, false, (int64_t)(10 * (i + 1)));
+		CHECK_EQ_U64(kit_row(&k, 101, RS_ISA_VMX, 0, HLT)->min_ns, steps[i].expected_ns);
+		CHECK_EQ_U64(kit_row(&k, 101, RS_ISA_VMX, 0, HLT)->max_ns, steps[i].expected_ns);
+	}
 	kit_free(&k);
 }
 
