@@ -10,6 +10,7 @@
 #include <ringside/record.h>
 
 #define ONE (UINT64_C(1) << RS_HEAP_COUNT_BITS)
+#define FAR (INT64_C(1) << 61)
 
 /* An address: its allocation, or the mark of its last free. */
 struct block {
@@ -49,6 +50,15 @@ struct heap_sink {
 	const struct rs_event *last; /* the last event, and whether it is a memory event */
 	bool last_is_memory;
 };
+
+/* Returns the time of an event, limited to 73 years around the trace's start, so that no difference
+ * overflows. A time outside this range is damage. */
+static int64_t time_of(const struct rs_view *view)
+{
+	if (view->ts_ns < -FAR)
+		return -FAR;
+	return view->ts_ns > FAR ? FAR : view->ts_ns;
+}
 
 /* ---- sites ---------------------------------------------------------------------------------- */
 
@@ -294,7 +304,7 @@ static struct rs_error *allocate(struct heap_sink *s, const struct rs_view *view
 		block_end(s, block);
 	}
 	block->site = site;
-	block->since_ns = view->ts_ns;
+	block->since_ns = time_of(view);
 	block->amount = amount_of(s, place->schema, bytes);
 	at = &s->sites[site];
 	site_keep_peak(s, at);
@@ -304,7 +314,7 @@ static struct rs_error *allocate(struct heap_sink *s, const struct rs_view *view
 	amount_add(&heap->live, &block->amount);
 	if (heap->live.bytes > heap->peak.bytes) {
 		heap->peak = heap->live;
-		heap->peak_ns = view->ts_ns;
+		heap->peak_ns = time_of(view);
 		s->peaks++;
 	}
 	return NULL;
@@ -319,7 +329,7 @@ static struct rs_error *reallocate(struct heap_sink *s, const struct rs_view *vi
 	s->heap.reallocs++;
 	if (now.from) {
 		place = place_of(view, now.from);
-		release(s, &place, view->ts_ns);
+		release(s, &place, time_of(view));
 	}
 	place = place_of(view, now.address);
 	return allocate(s, view, &place, now.size, now.by_fp);
@@ -396,7 +406,7 @@ static bool is_memory(const struct rs_event *event)
 
 static struct rs_error *memory_event(struct heap_sink *s, const struct rs_view *view)
 {
-	struct rs_heap_moment *moment = moment_at(s, view->ts_ns);
+	struct rs_heap_moment *moment = moment_at(s, time_of(view));
 	struct rs_error *err = NULL;
 	struct rs_memory_alloc made;
 	struct rs_memory_free freed;
@@ -414,7 +424,7 @@ static struct rs_error *memory_event(struct heap_sink *s, const struct rs_view *
 	case RS_ID_MEMORY_FREE:
 		memcpy(&freed, view->payload, sizeof(freed));
 		place = place_of(view, freed.address);
-		release(s, &place, view->ts_ns);
+		release(s, &place, time_of(view));
 		break;
 	default:
 		err = reallocate(s, view);

@@ -253,6 +253,28 @@ TEST(intervals_cover_the_whole_time)
 	kit_deinit(&k);
 }
 
+/* A hostile trace has any times: their differences do not overflow. */
+TEST(times_at_both_ends)
+{
+	static const int64_t times[] = { INT64_MIN, 0, INT64_MAX - 1 };
+	struct rs_heap heap;
+	struct kit k;
+
+	kit_init(&k);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		k.ts_ns = times[i];
+		allocate(&k, 0xa0, 7, 0x100);
+		k.ts_ns = times[i];
+		release(&k, i ? 0xa0 : 0xb0);
+	}
+	rs_heap_collect(k.sink, &heap);
+	CHECK(heap.n_moments <= RS_HEAP_MOMENTS);
+	for (size_t i = 1; i < heap.n_moments; i++)
+		CHECK(heap.moments[i].end_ns > heap.moments[i - 1].end_ns);
+	CHECK_EQ_U64(heap.n_lifetimes, 2);
+	kit_deinit(&k);
+}
+
 /* A trace describes its own events: one with our id and other fields is a different event. */
 TEST(events_with_another_layout_are_ignored)
 {
