@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /* ---- the end -------------------------------------------------------------------------------- */
 
 /* Closes all open states, whose ends are not in the trace. */
@@ -147,48 +149,91 @@ static void add(struct rs_tally_row *to, struct rs_hist *hist, const struct tall
 
 /* ---- bases of shares ------------------------------------------------------------------------ */
 
-/* Returns whether a vCPU's time belongs to the owner of a row. */
-static bool belongs(const struct tally_vcpu *v, const struct rs_tally_row *row, uint32_t by)
+/* A vCPU, with only the requested keys of its owner, as rows have them. */
+struct seat {
+	const char *vm;
+	int vcpu;
+	const struct tally_cpu *home; /* NULL: unbound */
+};
+
+static int compare_seats(const struct seat *x, const char *vm, int vcpu)
 {
-	if (by & RS_TALLY_BY_CPU && v->home && v->home->cpu != row->cpu)
-		return false;
-	if (by & (RS_TALLY_BY_VM | RS_TALLY_BY_VCPU) && compare_texts(v->vm, row->vm))
-		return false;
-	return !(by & RS_TALLY_BY_VCPU) || v->vcpu == row->vcpu;
+	int order = compare_texts(x->vm, vm);
+
+	if (order)
+		return order;
+	COMPARE(x->vcpu, vcpu);
+	return 0;
+}
+
+static int compare_homes(const void *a, const void *b)
+{
+	const struct seat *x = a, *y = b;
+	int order = compare_seats(x, y->vm, y->vcpu);
+
+	if (order)
+		return order;
+	COMPARE((uintptr_t)x->home, (uintptr_t)y->home);
+	return 0;
+}
+
+/* Lists the vCPUs by owner and home. Returns NULL without memory. */
+static struct seat *seats_of(const struct tally_sink *s, uint32_t by)
+{
+	struct seat *seats = malloc((s->n_vcpus + 1) * sizeof(*seats));
+	size_t n = 0;
+
+	for (const struct tally_vcpu *v = s->all_vcpus; seats && v; v = v->all) {
+		seats[n++] = (struct seat){ .vm = by & (RS_TALLY_BY_VM | RS_TALLY_BY_VCPU) ? v->vm
+											   : NULL,
+					    .vcpu = by & RS_TALLY_BY_VCPU ? v->vcpu : RS_UNKNOWN,
+					    .home = v->home };
+	}
+	if (seats)
+		qsort(seats, n, sizeof(*seats), compare_homes);
+	return seats;
 }
 
 /* Returns the number of CPUs to which the row's vCPUs are bound, plus that of unbound vCPUs. A
  * CPU's rows have one. */
-static uint64_t places_of(const struct tally_sink *s, const struct rs_tally_row *row, uint32_t by)
+static uint64_t places_of(const struct tally_sink *s, const struct seat *seats,
+			  const struct rs_tally_row *row, uint32_t by)
 {
+	const struct tally_cpu *last = NULL;
 	uint64_t n = 0;
 
 	if (row->kind == RS_TALLY_CPU || (by & RS_TALLY_BY_CPU && row->cpu >= 0))
 		return 1;
-	for (const struct tally_vcpu *v = s->all_vcpus; v; v = v->all)
-		n += !v->home && belongs(v, row, by);
-	for (const struct tally_cpu *c = s->all_cpus; c; c = c->all) {
-		for (const struct tally_vcpu *v = s->all_vcpus; v; v = v->all) {
-			if (v->home == c && belongs(v, row, by)) {
-				n++;
-				break;
-			}
-		}
+	for (size_t i =
+		     RS_SEARCH(at, s->n_vcpus, compare_seats(&seats[at], row->vm, row->vcpu) < 0);
+	     i < s->n_vcpus && !compare_seats(&seats[i], row->vm, row->vcpu); i++) {
+		const struct tally_cpu *home = seats[i].home;
+
+		if (home && by & RS_TALLY_BY_CPU && home->cpu != row->cpu)
+			continue;
+		n += !home || home != last;
+		last = home;
 	}
 	return n ? n : 1;
 }
 
 /* Computes the bases. Rows with the same owner have the same base. */
-static void bases(const struct tally_sink *s, struct rs_tally *t, uint32_t by)
+static struct rs_error *bases(const struct tally_sink *s, struct rs_tally *t, uint32_t by)
 {
+	struct seat *seats = seats_of(s, by);
+
+	if (!seats)
+		return rs_error_no_memory();
 	for (size_t i = 0; i < t->n_rows; i++) {
 		struct rs_tally_row *row = &s->taken[i];
 
 		if (i && !compare_owners(row - 1, row))
 			row->base = row[-1].base;
 		else
-			row->base = t->ticks * places_of(s, row, by);
+			row->base = t->ticks * places_of(s, seats, row, by);
 	}
+	free(seats);
+	return NULL;
 }
 
 static void gather(struct tally_sink *s, struct tally_row *sorted, size_t n, struct rs_tally *t)
@@ -214,6 +259,7 @@ struct rs_error *rs_tally_collect(struct rs_sink *sink, uint32_t by, struct rs_t
 {
 	struct tally_sink *s = (struct tally_sink *)sink;
 	struct rs_tally t = { 0 };
+	struct rs_error *err;
 	struct tally_row *sorted;
 	size_t n = 0;
 
@@ -236,7 +282,9 @@ struct rs_error *rs_tally_collect(struct rs_sink *sink, uint32_t by, struct rs_t
 	}
 	gather(s, sorted, n, &t);
 	free(sorted);
-	bases(s, &t, by);
+	err = bases(s, &t, by);
+	if (err)
+		return err;
 	t.rows = s->taken;
 	t.lost = s->lost;
 	t.contradictions = s->contradictions;

@@ -84,3 +84,48 @@ TEST(ticks_of_two_machines)
 		kit_free(&k);
 	}
 }
+
+#define MANY 2048u
+
+/* Each vCPU of a VMM has its own CPU. The time to find the bases does not explode. */
+TEST(bases_of_many_vcpus)
+{
+	static const uint32_t keys[] = { RS_TALLY_BY_VCPU, RS_TALLY_BY_VM };
+	const struct rs_clock clock = { .name = "tsc", .id = 1, .freq_hz = 1000000000 };
+	struct rs_stream stream = { .vm = "vm", .vcpu = RS_UNKNOWN, .cpu = -1, .clock = &clock };
+	struct kit k = { 0 };
+
+	REQUIRE_OK(rs_schema_create("vmm", &k.schema));
+	REQUIRE_OK(rs_schema_add_catalogue(k.schema, "vmm"));
+	stream.schema = k.schema;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		struct rs_sink *sink;
+		struct rs_tally tally;
+
+		REQUIRE_OK(rs_tally_sink_create(&sink));
+		for (uint64_t n = 0; n < 2 * MANY; n++) {
+			uint8_t payload[256] = { 0 };
+			struct rs_view view = { .tsc = n,
+						.ts_ns = (int64_t)n,
+						.event = kit_event(&k, "vcpu",
+								   n & 1 ? "exit" : "run"),
+						.stream = &stream,
+						.payload = payload,
+						.payload_bytes = sizeof(payload),
+						.cpu = RS_UNKNOWN };
+
+			REQUIRE(view.event != NULL);
+			kit_set(view.event, payload, "vcpu", n / 2);
+			CHECK_OK(sink->ops->events(sink, &view, 1));
+		}
+		CHECK_OK(rs_tally_collect(sink, keys[i], &tally));
+		for (size_t at = 0; at < tally.n_rows; at++) {
+			const struct rs_tally_row *row = &tally.rows[at];
+
+			if (row->kind == RS_TALLY_EXITS)
+				CHECK_EQ_U64(row->base, tally.ticks * (i ? MANY : 1));
+		}
+		rs_tally_sink_destroy(sink);
+	}
+	rs_schema_destroy(k.schema);
+}
