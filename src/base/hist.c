@@ -58,15 +58,18 @@ uint64_t rs_hist_percentile(const struct rs_hist *hist, uint32_t permille, uint6
 	if (!rank)
 		rank = 1;
 	for (uint32_t i = 0; i < RS_HIST_BUCKETS; i++) {
-		uint64_t n = hist->count[i];
+		uint64_t n = hist->count[i], last;
 
 		if (below + n < rank) {
 			below += n;
 			continue;
 		}
 		/* Values are integers: the last value of a bucket is one below the next bucket's
-		 * first. */
-		value = interpolate(rs_hist_bound(i), rs_hist_bound(i + 1) - 1, rank - below, n);
+		 * first. The last bucket has all larger values. */
+		last = rs_hist_bound(i + 1) - 1;
+		if (i == RS_HIST_BUCKETS - 1 && max > last)
+			last = max;
+		value = interpolate(rs_hist_bound(i), last, rank - below, n);
 		break;
 	}
 	if (max && value > max)

@@ -98,6 +98,21 @@ TEST(percentiles)
 	CHECK_EQ_U64(rs_hist_percentile(&h, 10, 1100, 1 << 20), 1100);
 }
 
+/* The last bucket extends to the maximum, if that is known. */
+TEST(percentiles_of_the_last_bucket)
+{
+	const uint64_t low = UINT64_C(15) << 38, max = UINT64_C(36000) * 1000000000;
+	struct rs_hist h = { 0 };
+
+	h.count[rs_hist_bucket(max)] = 4;
+	CHECK_EQ_U64(rs_hist_percentile(&h, 500, 0, max), low + (max - low) / 2);
+	CHECK_EQ_U64(rs_hist_percentile(&h, 1000, 0, max), max);
+	CHECK_EQ_U64(rs_hist_percentile(&h, 1000, max, max), max);
+	CHECK_EQ_U64(rs_hist_percentile(&h, 1000, 0, UINT64_MAX), UINT64_MAX);
+	CHECK_EQ_U64(rs_hist_percentile(&h, 1000, 0, 0), (UINT64_C(1) << 42) - 1);
+	CHECK_EQ_U64(rs_hist_percentile(&h, 1000, 0, low + 5), low + 5);
+}
+
 /* No rank overflows, whatever the count. */
 TEST(percentiles_of_large_counts)
 {
