@@ -3,6 +3,7 @@
 #include "introspect/elf_file.h"
 
 #include <elfutils/libdwelf.h>
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +17,10 @@
 #define FILE_BYTES_MAX (UINT64_C(4) << 30)
 /* size of zeroed memory after the copy: a DWARF number has at most 10 bytes, a word 8 */
 #define SPARE_BYTES 64u
+/* Limit of the sections after decompression, for each byte of the file: compilers' DWARF needs 2 to
+ * 5, but zlib could claim 1,032. */
+#define INFLATION_MAX	8u
+#define INFLATION_SPARE 65536u
 
 static struct rs_error *read_all(FILE *file, const char *path, struct rs_elf_file *to)
 {
@@ -34,6 +39,56 @@ static struct rs_error *read_all(FILE *file, const char *path, struct rs_elf_fil
 	return ferror(file) ? rs_error_errno(errno, "%s", path) : NULL;
 }
 
+/* Returns the size that a section claims to have after decompression, 0 if it is not compressed. */
+static uint64_t inflated_bytes(const struct rs_elf_file *file, Elf_Scn *section, size_t names)
+{
+	const char *name;
+	GElf_Shdr head;
+	GElf_Chdr compressed;
+	uint64_t size;
+
+	if (!gelf_getshdr(section, &head) || head.sh_type == SHT_NOBITS)
+		return 0;
+	if (head.sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(section, &compressed) ? compressed.ch_size : 0;
+	/* GNU's older form: "ZLIB" and a big-endian size, in a section that the name marks. */
+	name = elf_strptr(file->elf, names, head.sh_name);
+	if (!name || strncmp(name, ".zdebug", 7) != 0 || head.sh_offset > file->size ||
+	    file->size - head.sh_offset < 12)
+		return 0;
+	memcpy(&size, file->bytes + head.sh_offset + 4, sizeof(size));
+	return be64toh(size);
+}
+
+/* Refuses a file whose sections claim to be much larger than the file: libelf and libdw allocate
+ * what they claim. */
+static struct rs_error *check_inflation(const struct rs_elf_file *file, const char *path)
+{
+	uint64_t left = file->size * INFLATION_MAX + INFLATION_SPARE;
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(file->elf, &names))
+		return NULL;
+	/* The names may be compressed, too. libelf inflates them to read the first one. */
+	section = elf_getscn(file->elf, names);
+	if (section && inflated_bytes(file, section, SHN_UNDEF) > left)
+		goto large;
+	section = NULL;
+	while ((section = elf_nextscn(file->elf, section))) {
+		uint64_t size = inflated_bytes(file, section, names);
+
+		if (size > left)
+			goto large;
+		left -= size;
+	}
+	return NULL;
+large:
+	return rs_error_create(RS_DAMAGED,
+			       "%s: its compressed sections claim more than %u times its size",
+			       path, INFLATION_MAX);
+}
+
 static struct rs_error *check(const struct rs_elf_file *file, const char *path)
 {
 	GElf_Ehdr head;
@@ -46,7 +101,7 @@ static struct rs_error *check(const struct rs_elf_file *file, const char *path)
 	if (head.e_type != ET_EXEC && head.e_type != ET_DYN)
 		return rs_error_create(RS_USAGE, "%s is not linked yet (a relocatable object file)",
 				       path);
-	return NULL;
+	return check_inflation(file, path);
 }
 
 /* Opens the content that was read, unless the read failed. */
