@@ -11,6 +11,10 @@
 #include "introspect/cursor.h"
 
 #define REMEMBERED_MAX 16u /* depth of the stack of states; compilers nest two */
+/* Limits of untrusted tables. Compilers' CIEs have less than 100 bytes; a function's program has as
+ * many as its prologue and its changes of the stack need. */
+#define CIE_BYTES_MAX	  4096u
+#define PROGRAM_BYTES_MAX 65536u
 
 /* An FDE. It describes how the caller's registers are found in [lo, hi). */
 struct rs_cfi_entry {
@@ -158,7 +162,8 @@ static bool read_common(const struct rs_cfi *cfi, size_t offset, struct common *
 	if (offset >= cfi->size)
 		return false;
 	c = (struct rs_cursor){ cfi->bytes + offset, cfi->bytes + cfi->size, false };
-	if (!next_entry(cfi, &c, &head) || !head.common)
+	if (!next_entry(cfi, &c, &head) || !head.common ||
+	    rs_cursor_left(&head.body) > CIE_BYTES_MAX)
 		return false;
 	*cie = (struct common){ .encoding = DW_EH_PE_absptr };
 	version = rs_cursor_uint(&head.body, 1);
@@ -458,9 +463,14 @@ static bool step_advance(struct machine *m, uint8_t code)
 	}
 }
 
-/* Executes a program up to the row of the address. Returns whether it is valid up to there. */
+/* Executes a program up to the row of the address. Returns whether it is valid up to there. A
+ * longer program is executed up to its limit, since rows before it can be used. */
 static bool run(struct machine *m, struct rs_cursor program)
 {
+	const uint8_t *limit = program.at;
+
+	limit += rs_cursor_left(&program) < PROGRAM_BYTES_MAX ? rs_cursor_left(&program)
+							      : PROGRAM_BYTES_MAX;
 	m->program = program;
 	while (m->program.at < m->program.end && !m->failed) {
 		uint8_t code = (uint8_t)rs_cursor_uint(&m->program, 1);
@@ -472,6 +482,8 @@ static bool run(struct machine *m, struct rs_cursor program)
 			return false;
 		if (m->at > m->address)
 			break; /* after the loop, the state is that of the address */
+		if (m->program.at >= limit && m->program.at < m->program.end)
+			return false;
 	}
 	return !m->failed;
 }

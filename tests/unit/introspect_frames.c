@@ -166,6 +166,61 @@ TEST(rows_of_damaged_tables)
 	}
 }
 
+/* Appends n bytes to the last entry of a section. */
+static void enlarge(uint8_t *section, size_t entry, size_t n, uint8_t byte)
+{
+	uint32_t length;
+
+	memcpy(&length, section + entry, sizeof(length));
+	memset(section + entry + sizeof(length) + length, byte, n);
+	length += (uint32_t)n;
+	memcpy(section + entry, &length, sizeof(length));
+}
+
+/* Tables that would need much time: each FDE reads its CIE, and each lookup runs both programs. */
+TEST(long_programs_and_cies_are_refused)
+{
+	static const struct {
+		size_t n;
+		enum rs_cfi_found early, late;
+		uint64_t fdes;
+	} fde_cases[] = { { 32768, RS_CFI_FOUND, RS_CFI_FOUND, 1 },
+			  { 1 << 20, RS_CFI_FOUND, RS_CFI_INVALID, 1 } },
+	  cie_cases[] = { { 2048, RS_CFI_FOUND, RS_CFI_FOUND, 1 },
+			  { 8192, RS_CFI_NONE, RS_CFI_NONE, 0 } };
+	size_t cie = 24, fde = sizeof(pushes) - 4 - cie;
+	uint8_t *section = calloc(1, 2 << 20);
+	struct rs_cfi_row row;
+	struct rs_cfi cfi;
+
+	REQUIRE(section);
+	for (size_t i = 0; i < 2; i++) { /* the FDE is followed by DW_CFA_nop */
+		memset(section, 0, 2 << 20);
+		memcpy(section, pushes, sizeof(pushes));
+		enlarge(section, cie, fde_cases[i].n, 0);
+		REQUIRE_OK(rs_cfi_read_bytes(section, 2 << 20, 0, true, &cfi));
+		CHECK_EQ_U64(cfi.n, fde_cases[i].fdes);
+		CHECK_EQ_U64(rs_cfi_find(&cfi, 0x1001, &row), fde_cases[i].early);
+		CHECK_EQ_U64(rs_cfi_find(&cfi, 0x103f, &row), fde_cases[i].late);
+		rs_cfi_deinit(&cfi);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		uint32_t back = (uint32_t)(cie + cie_cases[i].n + 4);
+
+		memset(section, 0, 2 << 20);
+		memcpy(section, pushes, cie);
+		enlarge(section, 0, cie_cases[i].n, 0);
+		memcpy(section + back - 4, pushes + cie, fde);
+		memcpy(section + back, &back, sizeof(back));
+		REQUIRE_OK(rs_cfi_read_bytes(section, 2 << 20, 0, true, &cfi));
+		CHECK_EQ_U64(cfi.n, cie_cases[i].fdes);
+		CHECK_EQ_U64(rs_cfi_find(&cfi, 0x1001, &row), cie_cases[i].early);
+		CHECK_EQ_U64(rs_cfi_find(&cfi, 0x103f, &row), cie_cases[i].late);
+		rs_cfi_deinit(&cfi);
+	}
+	free(section);
+}
+
 /* Returns libdw's rule: the register's location, without rules that ours express otherwise. */
 static bool same_rule(Dwarf_Frame *frame, uint32_t number, const struct rs_cfi_rule *rule)
 {
