@@ -168,6 +168,13 @@ bool rs_linux_task_set_name(struct rs_linux_task *task, const void *comm)
 	return true;
 }
 
+bool rs_linux_task_has_name(const struct rs_linux_task *task, const void *comm)
+{
+	struct rs_linux_task other;
+
+	return rs_linux_task_set_name(&other, comm) && !strcmp(task->comm, other.comm);
+}
+
 static struct rs_error *task_parse(struct rs_linux *kernel, const uint8_t *copy, size_t bytes,
 				   struct rs_linux_task *task)
 {

@@ -30,6 +30,8 @@ struct rs_linux_task {
 /* Sets the name from task_struct.comm, RS_TASK_COMM_BYTES bytes, which any process may set. Returns
  * false, and sets nothing, if it does not end. */
 bool rs_linux_task_set_name(struct rs_linux_task *task, const void *comm);
+/* Returns whether rs_linux_task_set_name() makes the task's name of task_struct.comm. */
+bool rs_linux_task_has_name(const struct rs_linux_task *task, const void *comm);
 
 /* Reads and checks the task at an address. Returns RS_DAMAGED, with the reason, if it is not a
  * task. */

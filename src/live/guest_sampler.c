@@ -329,8 +329,7 @@ static struct rs_error *task_compare(struct rs_guest_sampler *s, const struct rs
 	struct rs_error *err = rs_linux_task_read(s->kernel, seen->address, task);
 
 	if (!err && (task->pid != (int32_t)seen->pid || task->tgid != (int32_t)seen->tgid ||
-		     memcmp(task->comm, seen->comm, sizeof(task->comm)) != 0 ||
-		     !root_agrees(task, &from->state)))
+		     !rs_linux_task_has_name(task, seen->comm) || !root_agrees(task, &from->state)))
 		err = rs_error_create(RS_DAMAGED, "the task changed");
 	return err;
 }

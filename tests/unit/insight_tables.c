@@ -7,6 +7,7 @@
 #include "../test.h"
 
 #include "../../fuzz/kernel_made.h"
+#include "insight/task.h"
 
 static void expected_name(uint32_t i, char *name)
 {
@@ -122,6 +123,35 @@ TEST(an_image_without_symbols)
 	CHECK_ERR(rs_kallsyms_find(&image, &k), RS_USAGE, "symbol table (kallsyms) was not found");
 	memcpy(data, "0\0001\0002\0003\0004\0005\0006\0007\0008\0009", 20);
 	CHECK_ERR(rs_kallsyms_find(&image, &k), RS_USAGE, "damaged");
+}
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+/* Samples of a running guest have the kernel's bytes, and tasks a printable name. */
+TEST(names_of_tasks)
+{
+	static const struct {
+		char comm[RS_TASK_COMM_BYTES];
+		const char *name;
+	} names[] = {
+		{ "beta", "beta" },
+		{ "caf\xe9", "caf?" },			     /* Latin-1 */
+		{ "a\x1b[1m", "a?[1m" },		     /* a control character */
+		{ "fourteen chars\xc3", "fourteen chars?" }, /* UTF-8, cut */
+		{ "caf\xc3\xa9", "caf\xc3\xa9" },
+	};
+	static const char endless[RS_TASK_COMM_BYTES] = { 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h',
+							  'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p' };
+	struct rs_linux_task task = { 0 };
+
+	CHECK(!rs_linux_task_set_name(&task, endless) && !rs_linux_task_has_name(&task, endless));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		REQUIRE(rs_linux_task_set_name(&task, names[i].comm));
+		CHECK_STR(task.comm, names[i].name);
+		CHECK(rs_linux_task_has_name(&task, names[i].comm));
+		CHECK(!rs_linux_task_has_name(&task, i ? "beta\0\0\0\0\0\0\0\0\0\0\0"
+						       : "gamma\0\0\0\0\0\0\0\0\0\0"));
+	}
 }
 
 /* ---- types ---------------------------------------------------------------------------------- */
