@@ -157,7 +157,7 @@ void rs_debug_file_open(const char *symfs, const char *path, const struct rs_elf
 	char build_id[RS_BUILD_ID_TEXT_MAX];
 
 	rs_elf_build_id(binary, build_id);
-	if (!open_by_id(symfs, build_id, debug))
+	if (!open_by_id(symfs, build_id, debug) && path)
 		open_by_link(symfs, path, build_id, binary, debug);
 }
 

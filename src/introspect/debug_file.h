@@ -18,7 +18,8 @@ bool rs_binary_by_id(const char *symfs, const char *build_id, char place[PATH_MA
  * Finds and opens the debug file of the binary at `path`: by the build-id, else by its
  * .gnu_debuglink in the binary's folder, in .debug there and in /usr/lib/debug. Accepts a file that
  * has the binary's build-id or, if either has none, the check sum in the link. Leaves *debug
- * unchanged if there is none.
+ * unchanged if there is none. Without a path, searches by the build-id only: a guest must not
+ * choose which files of the host are opened.
  */
 void rs_debug_file_open(const char *symfs, const char *path, const struct rs_elf_file *binary,
 			struct rs_elf_file *debug);

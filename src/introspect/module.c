@@ -138,7 +138,7 @@ static struct rs_error *create(const char *symfs, const struct source *from, uin
 		err = from->bytes ? rs_elf_file_of_bytes(path, from->bytes, from->size, &m->file)
 				  : open_file(m, symfs, path, from->expected);
 	if (!err && !has_dwarf(&m->file))
-		rs_debug_file_open(symfs, path, &m->file, &m->debug);
+		rs_debug_file_open(symfs, from->bytes ? NULL : path, &m->file, &m->debug);
 	if (!err)
 		rs_debug_other_open(symfs, m->debug.elf ? &m->debug : &m->file, &m->other);
 	if (!err)

@@ -31,8 +31,8 @@ struct rs_module {
 
 struct rs_error *rs_module_create(const char *symfs, const char *path, const char *expected,
 				  uint64_t load, struct rs_module **module);
-/* Creates the module of a binary whose content is in memory, and is copied. Finds its debug file in
- * the same way. */
+/* Creates the module of a binary whose content is in memory, and is copied. Finds its debug file
+ * by the build-id only. */
 struct rs_error *rs_module_create_bytes(const char *symfs, const char *path, const void *bytes,
 					uint64_t size, uint64_t load, struct rs_module **module);
 void rs_module_destroy(struct rs_module *module); /* NULL is ignored */

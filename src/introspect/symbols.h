@@ -51,7 +51,8 @@ struct rs_error *rs_symbols_add(struct rs_symbols *set, const char *path, const 
 				uint64_t load);
 
 /* Adds a binary whose content is in memory, such as one that was read from a guest. Copies the
- * content. `path` is its name. Searches its debug file like rs_symbols_add(). */
+ * content. `path` is its name, which may be any text. Searches its debug file by the build-id
+ * only. */
 struct rs_error *rs_symbols_add_bytes(struct rs_symbols *set, const char *path, const void *bytes,
 				      uint64_t size, uint64_t load);
 

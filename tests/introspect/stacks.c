@@ -5,7 +5,8 @@
  * introspect_stacks [--symfs DIR] unwind CORE [FILE...] the stack in an ELF core, as if a guest had
  * stopped there. The process's mappings are found through page tables that this program makes up.
  * With FILEs, symbols are read of those alone. introspect_stacks [--symfs DIR] lookup FILE EXPECTED
- * LOAD ADDRESS... addresses of a binary; EXPECTED is an identity or "-"
+ * LOAD ADDRESS... addresses of a binary; EXPECTED is an identity, "-", or "content": its content is
+ * read, as from a guest's memory
  *
  * A line for each frame: address, "cfi", "fp" or "in" (inlined), function, offset, file:line,
  * module, with tabs between them. An error is printed as "error: MESSAGE".
@@ -188,12 +189,27 @@ static void unwind(struct rs_symbols *set, const char *path, char **files, int n
 	close(fd);
 }
 
+static struct rs_error *content_add(struct rs_symbols *set, const char *path, uint64_t load)
+{
+	static uint8_t content[1 << 20];
+	FILE *file = fopen(path, "rb");
+	size_t n = file ? fread(content, 1, sizeof(content), file) : 0;
+
+	if (file)
+		fclose(file);
+	return rs_symbols_add_bytes(set, path, content, n, load);
+}
+
 static void lookup(struct rs_symbols *set, int n, char **arguments)
 {
 	struct rs_frame frames[RS_SYMBOL_FRAMES_MAX];
+	const char *expected = arguments[1];
+	uint64_t load = strtoull(arguments[2], NULL, 0);
 	struct rs_error *err =
-		rs_symbols_add(set, arguments[0], strcmp(arguments[1], "-") ? arguments[1] : NULL,
-			       strtoull(arguments[2], NULL, 0));
+		!strcmp(expected, "content")
+			? content_add(set, arguments[0], load)
+			: rs_symbols_add(set, arguments[0], strcmp(expected, "-") ? expected : NULL,
+					 load);
 
 	if (err)
 		fail(err);
