@@ -23,7 +23,6 @@ struct copying {
 	struct rs_memory *memory;
 	struct rs_image *image;
 	uint64_t room;
-	bool too_many;
 	uint64_t table[TABLE_SLOTS]; /* the lowest */
 };
 
@@ -60,7 +59,7 @@ static struct rs_error *append(struct copying *c, uint64_t gva, uint64_t gpa, ui
 
 	if (image->bytes + bytes > RS_IMAGE_BYTES_MAX ||
 	    (image->n_runs == RS_IMAGE_RUNS_MAX && run->gva + run->bytes != gva)) {
-		c->too_many = true;
+		image->is_cut = true;
 		return NULL;
 	}
 	to = room_for(c, bytes);
@@ -83,7 +82,7 @@ static struct rs_error *copy_table(struct copying *c, uint64_t gva, uint64_t ent
 
 	if (rs_memory_read_phys(c->memory, entry & ADDRESS, c->table, sizeof(c->table)))
 		return NULL;
-	for (uint32_t i = 0; i < TABLE_SLOTS && !err && !c->too_many; i++)
+	for (uint32_t i = 0; i < TABLE_SLOTS && !err && !c->image->is_cut; i++)
 		if (c->table[i] & ENTRY_P)
 			err = append(c, gva + i * PAGE_BYTES, c->table[i] & ADDRESS, PAGE_BYTES);
 	return err;
@@ -94,7 +93,7 @@ static struct rs_error *copy_all(struct copying *c, uint64_t directory)
 	struct rs_error *err = NULL;
 	uint64_t entry;
 
-	for (uint32_t i = 0; i < TABLE_SLOTS && !err && !c->too_many; i++) {
+	for (uint32_t i = 0; i < TABLE_SLOTS && !err && !c->image->is_cut; i++) {
 		uint64_t gva = RS_IMAGE_FROM + i * LARGE_BYTES;
 
 		if (!entry_at(c->memory, directory, i, &entry))
@@ -170,11 +169,6 @@ struct rs_error *rs_image_copy(struct rs_memory *memory, struct rs_image *out)
 		return rs_error_no_memory();
 	*c = (struct copying){ .memory = memory, .image = &image };
 	err = copy_all(c, directory);
-	if (!err && c->too_many)
-		err = rs_error_create(RS_USAGE,
-				      "the page tables map more than %u MiB, or %u runs, at the "
-				      "addresses of Linux's kernel",
-				      (unsigned)(RS_IMAGE_BYTES_MAX >> 20), RS_IMAGE_RUNS_MAX);
 	if (!err && !image.n_runs)
 		err = rs_error_create(
 			RS_USAGE, "the page tables map no RAM at the addresses of Linux's kernel");

@@ -11,6 +11,7 @@
 #ifndef RS_INSIGHT_IMAGE_H
 #define RS_INSIGHT_IMAGE_H
 
+#include <stdbool.h>
 #include <ringside/error.h>
 
 #include "introspect/memory.h"
@@ -30,10 +31,13 @@ struct rs_image {
 	uint64_t bytes;
 	struct rs_image_run runs[RS_IMAGE_RUNS_MAX];
 	uint32_t n_runs;
+	bool is_cut; /* the tables map more than the limits */
 };
 
-/* Copies the pages that the paging of `memory` maps there. Returns RS_USAGE if the processor is not
- * in long mode, or if the tables map no such page or exceed the limits. */
+/* Copies the pages that the paging of `memory` maps there, up to the limits: the kernel's own image
+ * comes first, and without CONFIG_RANDOMIZE_BASE modules follow it from 0xffffffffa0000000
+ * (Documentation/arch/x86/x86_64/mm.rst). Returns RS_USAGE if the processor is not in long mode, or
+ * if the tables map no such page. */
 struct rs_error *rs_image_copy(struct rs_memory *memory, struct rs_image *image);
 void rs_image_deinit(struct rs_image *image);
 

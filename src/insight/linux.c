@@ -202,6 +202,11 @@ static struct rs_error *attempt(struct rs_linux *kernel, bool *is_table)
 	*is_table = !err;
 	if (!err)
 		err = rs_kallsyms_find(&image, &kernel->symbols);
+	if (err && image.is_cut)
+		err = rs_error_wrap(err,
+				    "of the pages at the addresses of Linux's kernel, only the "
+				    "first %u MiB or %u runs were searched",
+				    (unsigned)(RS_IMAGE_BYTES_MAX >> 20), RS_IMAGE_RUNS_MAX);
 	if (!err)
 		err = banner_check(kernel);
 	if (!err)

@@ -125,6 +125,42 @@ TEST(an_image_without_symbols)
 	CHECK_ERR(rs_kallsyms_find(&image, &k), RS_USAGE, "damaged");
 }
 
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+/* Modules after the kernel, of which each page is a run: those beyond the limit are left out. */
+TEST(an_image_of_more_runs_than_the_limit)
+{
+	enum { ROOT = 0x1000, UPPER = 0x2000, MIDDLE = 0x3000, LOW = 0x4000, OTHER = 0x5000 };
+	static uint8_t ram[0x10000];
+	static struct rs_memory memory;
+	struct rs_image image = { 0 };
+	const uint64_t page = 0x6000 | 1;
+	uint32_t n = RS_IMAGE_RUNS_MAX - 1;
+
+	memory.ram[0] = (struct rs_ram){ 0, sizeof(ram), ram };
+	memory.n_ram = 1;
+	memory.paging = (struct rs_paging){ 0x80000000, ROOT, 0x20, 0x400, 0 };
+	memcpy(ram + ROOT + 8 * 511, &(uint64_t){ UPPER | 1 }, 8);
+	memcpy(ram + UPPER + 8 * 510, &(uint64_t){ MIDDLE | 1 }, 8);
+	memcpy(ram + MIDDLE + 8 * 8, &(uint64_t){ LOW | 1 }, 8);     /* 0xffffffff81000000 */
+	memcpy(ram + MIDDLE + 8 * 256, &(uint64_t){ OTHER | 1 }, 8); /* 0xffffffffa0000000 */
+	for (uint32_t i = 0; i < 10; i++)
+		memcpy(ram + LOW + 8 * i, &page, 8);
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(ram + OTHER + 16 * i, &page, 8);
+	REQUIRE_OK(rs_image_copy(&memory, &image));
+	CHECK_EQ_U64(image.n_runs, RS_IMAGE_RUNS_MAX);
+	CHECK(!image.is_cut);
+	rs_image_deinit(&image);
+	memcpy(ram + OTHER + 16 * n, &page, 8);
+	REQUIRE_OK(rs_image_copy(&memory, &image));
+	CHECK_EQ_U64(image.n_runs, RS_IMAGE_RUNS_MAX);
+	CHECK(image.is_cut);
+	CHECK_EQ_U64(image.runs[0].gva, UINT64_C(0xffffffff81000000));
+	CHECK_EQ_U64(image.runs[0].bytes, 10 * 4096);
+	rs_image_deinit(&image);
+}
+
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
 /* Samples of a running guest have the kernel's bytes, and tasks a printable name. */
