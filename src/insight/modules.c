@@ -15,6 +15,7 @@
 #define PART_BYTES_MAX	 (UINT64_C(64) << 20)
 #define PAGE_BYTES	 4096u
 #define SYMBOLS_MAX	 (1u << 18) /* of a module */
+#define ALIASES_MAX	 256u	    /* names of one address that are compared */
 #define TEXTS_MAX	 (16u << 20)
 #define SYMBOLS_ALL_MAX	 (1u << 20)
 #define TEXTS_ALL_MAX	 (64u << 20)
@@ -245,9 +246,9 @@ static bool is_symbol(const struct rs_linux_module *module, const Elf64_Sym *sym
 {
 	const char *name = module->texts + sym->st_name;
 
-	return sym->st_shndx != SHN_UNDEF && *name && strlen(name) < RS_KALLSYMS_NAME_MAX &&
-	       strncmp(name, LOCAL_PREFIX, strlen(LOCAL_PREFIX)) != 0 &&
-	       rs_linux_module_part(module, sym->st_value);
+	return sym->st_shndx != SHN_UNDEF && *name && rs_linux_module_part(module, sym->st_value) &&
+	       strnlen(name, RS_KALLSYMS_NAME_MAX) < RS_KALLSYMS_NAME_MAX &&
+	       strncmp(name, LOCAL_PREFIX, strlen(LOCAL_PREFIX)) != 0;
 }
 
 static struct rs_error *symbols_take(struct rs_linux_module *module, const Elf64_Sym *table,
@@ -318,8 +319,11 @@ static uint32_t first_at(const struct rs_linux_module *module, uint64_t address)
 
 static bool has(const struct rs_linux_module *module, const char *name, uint64_t address)
 {
-	for (uint32_t i = first_at(module, address);
-	     i < module->n_symbols && module->symbols[i].address == address; i++)
+	uint32_t first = first_at(module, address);
+
+	for (uint32_t i = first; i < module->n_symbols && i - first < ALIASES_MAX &&
+				 module->symbols[i].address == address;
+	     i++)
 		if (!strcmp(module->texts + module->symbols[i].name, name))
 			return true;
 	return false;
