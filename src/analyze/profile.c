@@ -204,6 +204,29 @@ static int most_first(const void *left, const void *right, void *ctx)
 	return memcmp(a->frames, b->frames, a->n * sizeof(*a->frames));
 }
 
+struct rs_error *rs_profile_put(struct rs_profile *profile, const struct rs_profile_frame *frame,
+				const char *cut, struct rs_profile_path_made *path)
+{
+	struct rs_error *err = NULL;
+
+	if (path->n == RS_PROFILE_DEPTH_MAX) {
+		/* After the task, and the frame for those that were left out. */
+		uint32_t *outer = &path->frames[2];
+
+		if (!path->is_cut)
+			err = rs_profile_frame(profile,
+					       &(struct rs_profile_frame){ .function = cut },
+					       &path->frames[1]);
+		if (err)
+			return err;
+		path->is_cut = true;
+		memmove(outer, outer + 1, (--path->n - 2) * sizeof(*outer));
+	}
+	err = rs_profile_frame(profile, frame, &path->frames[path->n]);
+	path->n += !err;
+	return err;
+}
+
 void rs_profile_sort(struct rs_profile *profile, uint32_t value)
 {
 	if (profile->n_paths)

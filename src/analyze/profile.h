@@ -90,6 +90,18 @@ struct rs_error *rs_profile_stack(struct rs_profile *profile,
 				  const struct rs_schema *schema, const uint64_t *addresses,
 				  uint32_t n, uint64_t by_fp, uint32_t *frames, uint32_t *n_frames);
 
+/* A path that begins with its task and continues with the frames of a stack, outermost first. */
+struct rs_profile_path_made {
+	uint32_t frames[RS_PROFILE_DEPTH_MAX];
+	uint32_t n;
+	bool is_cut; /* frames were left out */
+};
+
+/* Appends a frame. Beyond RS_PROFILE_DEPTH_MAX, leaves out the outermost frames of the stack: the
+ * frame `cut` stands for them. */
+struct rs_error *rs_profile_put(struct rs_profile *profile, const struct rs_profile_frame *frame,
+				const char *cut, struct rs_profile_path_made *path);
+
 /* Sorts the paths by an amount, the greatest first. */
 void rs_profile_sort(struct rs_profile *profile, uint32_t value);
 

@@ -157,23 +157,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-/* A path under construction, outermost frame first. */
-struct path {
-	uint32_t frames[RS_PROFILE_DEPTH_MAX];
-	uint32_t n;
-};
-
 static struct rs_error *put(struct profiling *p, const struct rs_profile_frame *frame,
-			    struct path *path)
+			    struct rs_profile_path_made *path)
 {
-	if (path->n == RS_PROFILE_DEPTH_MAX)
-		return NULL;
-	return rs_profile_frame(&p->profile, frame, &path->frames[path->n++]);
+	return rs_profile_put(&p->profile, frame, RS_SAMPLE_CUT, path);
 }
 
 /* Appends the functions of frame i. */
 static struct rs_error *put_frame(struct profiling *p, struct rs_stacks *stacks,
-				  const struct rs_linux_stack *stack, uint32_t i, struct path *path)
+				  const struct rs_linux_stack *stack, uint32_t i,
+				  struct rs_profile_path_made *path)
 {
 	struct rs_frame frames[RS_PROFILE_INLINED_MAX];
 	uint32_t n = rs_stacks_lookup(stacks, stack, i, frames, RS_PROFILE_INLINED_MAX);
@@ -203,7 +196,8 @@ static struct rs_error *put_frame(struct profiling *p, struct rs_stacks *stacks,
 /* Appends the frames of an interpreter, preceded by frame i unless they replace it. */
 static struct rs_error *put_walked(struct profiling *p, struct rs_stacks *stacks,
 				   const struct rs_linux_stack *stack, uint32_t i,
-				   const struct rs_walked *walked, struct path *path)
+				   const struct rs_walked *walked,
+				   struct rs_profile_path_made *path)
 {
 	const struct rs_walked_place *place = walked ? &walked->places[i] : NULL;
 	struct rs_error *err = NULL;
@@ -225,7 +219,7 @@ static struct rs_error *put_walked(struct profiling *p, struct rs_stacks *stacks
 
 /* Writes a sample to the trace. The first frame of its path is the task. */
 static struct rs_error *keep(struct profiling *p, const struct rs_replay_sample *sample,
-			     const struct path *path, bool is_cut)
+			     const struct rs_profile_path_made *path, bool is_cut)
 {
 	const struct rs_linux_task *task = sample->task;
 
@@ -249,7 +243,7 @@ static struct rs_error *on_sample(void *ctx, const struct rs_replay_sample *samp
 	const struct rs_linux_task *task = sample->task;
 	struct profiling *p = ctx;
 	const uint64_t amounts[] = { sample->period_ns, 1 };
-	struct path path = { .n = 0 };
+	struct rs_profile_path_made path = { .n = 0 };
 	bool is_cut = task && (*stack->kernel_why || *stack->user_why);
 	const struct rs_walked *walked = NULL;
 	struct rs_error *err = NULL;
@@ -258,7 +252,6 @@ static struct rs_error *on_sample(void *ctx, const struct rs_replay_sample *samp
 	p->unknown += !task;
 	if (p->comm && (!task || strcmp(task->comm, p->comm) != 0))
 		return NULL;
-	p->cut += is_cut;
 	if (task && p->walkers)
 		err = rs_walkers_walk(p->walkers, sample->stacks, stack, task, &walked);
 	p->not_walked += walked && walked->failed;
@@ -271,6 +264,8 @@ static struct rs_error *on_sample(void *ctx, const struct rs_replay_sample *samp
 		err = put(p, &(struct rs_profile_frame){ .function = RS_SAMPLE_CUT }, &path);
 	for (uint32_t i = task ? stack->n : 0; i-- && !err;)
 		err = put_walked(p, sample->stacks, stack, i, walked, &path);
+	is_cut |= path.is_cut;
+	p->cut += is_cut;
 	if (!err && p->trace)
 		err = keep(p, sample, &path, is_cut);
 	return err ? err : rs_profile_add(&p->profile, path.frames, path.n, amounts);

@@ -89,6 +89,7 @@ static struct rs_error *address_add(struct rs_sampled_stacks *s, uint32_t i,
 
 	if (!n)
 		found[n++] = (struct rs_frame){ 0 };
+	stack->is_cut |= n > RS_SAMPLED_FRAMES_MAX - stack->n;
 	for (uint32_t k = 0; k < n && stack->n < RS_SAMPLED_FRAMES_MAX; k++) {
 		struct rs_sampled_frame *frame = &stack->frames[stack->n++];
 
@@ -121,6 +122,7 @@ struct rs_error *rs_sampled_stacks_read(struct rs_sampled_stacks *s,
 
 	rs_arena_deinit(&s->texts);
 	stack->n = stack->gap = 0;
+	stack->is_cut = false;
 	if (err)
 		return err;
 	s->vmm->sample = sample;
@@ -134,7 +136,7 @@ struct rs_error *rs_sampled_stacks_read(struct rs_sampled_stacks *s,
 	}
 	/* In the first and last instructions of a system call, the kernel has no frame that leads
 	 * to user mode. */
-	stack->is_cut =
+	stack->is_cut |=
 		*s->stack.user_why || (!has_user && (*s->stack.kernel_why || !task->is_kernel));
 	return err;
 }

@@ -51,6 +51,30 @@ static char *written(rs_profile_write_fn *write, const struct rs_profile *profil
 	return text;
 }
 
+/* A stack of more frames than a path has: its inner frames are kept. */
+TEST(outer_frames_of_a_deep_stack_are_left_out)
+{
+	struct rs_profile_path_made path = { .n = 0 };
+	struct rs_profile profile;
+	char name[16];
+
+	rs_profile_init(&profile, values, 2);
+	for (uint32_t i = 0; i < RS_PROFILE_DEPTH_MAX + 3; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		CHECK(path.is_cut == (i > RS_PROFILE_DEPTH_MAX));
+		REQUIRE_OK(rs_profile_put(&profile, &(struct rs_profile_frame){ .function = name },
+					  "[cut]", &path));
+	}
+	REQUIRE_EQ_U64(path.n, RS_PROFILE_DEPTH_MAX);
+	CHECK_STR(profile.frames[path.frames[0]]->function, "f0");
+	CHECK_STR(profile.frames[path.frames[1]]->function, "[cut]");
+	for (uint32_t i = 2; i < path.n; i++) {
+		snprintf(name, sizeof(name), "f%u", i + 3);
+		CHECK_STR(profile.frames[path.frames[i]]->function, name);
+	}
+	rs_profile_deinit(&profile);
+}
+
 TEST(folded_lines_merge_equal_paths)
 {
 	struct rs_profile profile;
