@@ -313,8 +313,10 @@ struct path {
 	size_t from;
 };
 
-/* Prepends a dentry's name to the path. Its length must be that of its text. */
-static struct rs_error *name_put(struct rs_linux *kernel, uint64_t dentry, struct path *path)
+/* Prepends a dentry's name to the path. Its length must be that of its text. Only the name of a
+ * file in no folder has slashes. */
+static struct rs_error *name_put(struct rs_linux *kernel, uint64_t dentry, bool has_folder,
+				 struct path *path)
 {
 	uint64_t name = 0, length = 0;
 	struct rs_error *err = rs_linux_read(kernel, dentry, RS_FIELD_DENTRY_NAME, &name);
@@ -325,7 +327,7 @@ static struct rs_error *name_put(struct rs_linux *kernel, uint64_t dentry, struc
 	if (err)
 		return err;
 	if (rs_memory_read_text(&kernel->memory, name, text, sizeof(text), NULL) || !length ||
-	    strlen(text) != length || strchr(text, '/'))
+	    strlen(text) != length || (has_folder && strchr(text, '/')))
 		return rs_error_create(
 			RS_DAMAGED, "the name of the dentry at 0x%" PRIx64 " is invalid", dentry);
 	if (path->from < length + 1)
@@ -362,7 +364,7 @@ static struct rs_error *path_walk(struct rs_linux *kernel, uint64_t mnt, uint64_
 		if (!err)
 			err = rs_linux_read(kernel, dentry, RS_FIELD_DENTRY_PARENT, &parent);
 		if (!err && dentry != root && parent != dentry) {
-			err = name_put(kernel, dentry, path);
+			err = name_put(kernel, dentry, true, path);
 			dentry = parent;
 		} else if (!err) {
 			err = mount_leave(kernel, &mnt, &dentry);
@@ -375,6 +377,21 @@ static struct rs_error *path_walk(struct rs_linux *kernel, uint64_t mnt, uint64_
 	return rs_error_create(RS_DAMAGED, "the path has more than %u folders", RS_AREA_DEPTH_MAX);
 }
 
+/* Returns whether a file is in no folder, such as shared anonymous memory, which the kernel calls
+ * "/dev/zero": its dentry is its own parent, but not the root of its mount (simple_dname() in
+ * fs/d_path.c). */
+static struct rs_error *folder_lacks(struct rs_linux *kernel, uint64_t mnt, uint64_t dentry,
+				     bool *lacks)
+{
+	uint64_t root = 0, parent = 0;
+	struct rs_error *err = rs_linux_read(kernel, mnt, RS_FIELD_VFSMOUNT_ROOT, &root);
+
+	if (!err)
+		err = rs_linux_read(kernel, dentry, RS_FIELD_DENTRY_PARENT, &parent);
+	*lacks = !err && parent == dentry && root != dentry;
+	return err;
+}
+
 static struct rs_error *file_name(struct rs_linux *kernel, uint64_t file, char *name)
 {
 	static const enum rs_field_id needed[] = { RS_FIELD_FILE_DENTRY,   RS_FIELD_FILE_MNT,
@@ -385,6 +402,7 @@ static struct rs_error *file_name(struct rs_linux *kernel, uint64_t file, char *
 	struct path path = { .from = RS_AREA_NAME_MAX - sizeof(deleted) };
 	uint64_t dentry = 0, mnt = 0, hashed = 0;
 	struct rs_error *err = rs_linux_need(kernel, needed, sizeof(needed) / sizeof(needed[0]));
+	bool lacks_folder = false;
 	size_t bytes;
 
 	if (!err)
@@ -394,12 +412,15 @@ static struct rs_error *file_name(struct rs_linux *kernel, uint64_t file, char *
 	if (!err)
 		err = rs_linux_read(kernel, dentry, RS_FIELD_DENTRY_HASH, &hashed);
 	if (!err)
-		err = path_walk(kernel, mnt, dentry, &path);
+		err = folder_lacks(kernel, mnt, dentry, &lacks_folder);
+	if (!err)
+		err = lacks_folder ? name_put(kernel, dentry, false, &path)
+				   : path_walk(kernel, mnt, dentry, &path);
 	if (err)
 		return err;
 	bytes = RS_AREA_NAME_MAX - sizeof(deleted) - path.from;
 	memcpy(name, path.text + path.from, bytes);
-	strcpy(name + bytes, hashed ? "" : deleted);
+	strcpy(name + bytes, hashed && !lacks_folder ? "" : deleted);
 	return NULL;
 }
 

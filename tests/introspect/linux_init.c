@@ -73,6 +73,11 @@ static void alpha(void)
 	if (ftruncate(fd, MAPPED_BYTES))
 		_exit(1);
 	mmap(NULL, MAPPED_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	fd = memfd_create("a/memory", 0); /* files in no folder */
+	if (fd < 0 || ftruncate(fd, MAPPED_BYTES))
+		_exit(1);
+	mmap(NULL, MAPPED_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	mmap(NULL, MAPPED_BYTES, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < 40; i++) /* more areas than a node of the tree has */
 		mmap(NULL, MAPPED_BYTES, i % 2 ? PROT_READ : PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -286,8 +291,8 @@ static void symbols_print(void)
 
 int main(void)
 {
-	static void (*const roles[])(
-		void) = { alpha, beta, gamma_, delta, omega, epsilon, zeta, eta, theta };
+	static void (*const roles[])(void) = { alpha,	beta, gamma_, delta, omega,
+					       epsilon, zeta, eta,    theta };
 	struct timespec now;
 
 	mount("proc", "/proc", "proc", 0, NULL);
