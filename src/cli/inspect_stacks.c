@@ -137,7 +137,7 @@ static void incomplete_keep(const struct rs_linux_task *task, const struct rs_li
 							     task->pid, why));
 }
 
-static struct rs_error *put_all(struct printing *p, const struct rs_linux_tasks *tasks,
+static struct rs_error *put_all(struct printing *p, struct rs_linux_tasks *tasks,
 				struct rs_error **incomplete)
 {
 	const struct rs_inspect_stacks *what = p->what;
@@ -157,6 +157,12 @@ static struct rs_error *put_all(struct printing *p, const struct rs_linux_tasks 
 		put_stack(p, task);
 		incomplete_keep(task, &p->stack, incomplete);
 		shown += what->is_json;
+	}
+	if (!shown && tasks->damage) {
+		struct rs_error *damage = tasks->damage;
+
+		tasks->damage = NULL;
+		return rs_error_wrap(damage, "process %d was not found", what->pid);
 	}
 	return shown ? NULL : rs_error_create(RS_USAGE, "the guest has no process %d", what->pid);
 }
