@@ -95,12 +95,17 @@ static void thread_detach(void *ring)
 	ring_end(ring);
 }
 
-/* Detaches the child from its parent's rings, which it has mapped, but must not write. */
+/* Detaches the child from its parent's rings and its log's memory. The child has both mapped, but a
+ * recorder of its own must neither drain nor use them. */
 static void after_fork_in_child(void)
 {
 	__atomic_store_n(&rs_trace_mask, 0, __ATOMIC_RELAXED);
 	rs_trace_self = (struct rs_sbuf_producer){ 0 };
 	own_ring = NULL;
+	self.rings = NULL;
+	self.n_ended = 0;
+	self.collecting = false;
+	self.survive = NULL;
 	self.file = NULL;
 	self.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread may hold it */
 }
