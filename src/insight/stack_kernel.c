@@ -200,12 +200,18 @@ static bool bp_find(struct rs_walk *w, const struct rs_orc_row *row, uint64_t sp
 	}
 }
 
-/* Returns whether this is the outermost frame: that of a task is just below its registers. */
-static bool is_outermost(const struct rs_walk *w)
+/* Ends the walk in code that has no caller. The outermost frame of a task is just below its saved
+ * registers. In the first and last instructions of a system call, a part of them is not there. */
+static bool end_without_caller(struct rs_walk *w)
 {
-	uint64_t used = w->kernel->fields.struct_bytes[RS_STRUCT_REGS] + PADDING_MAX;
+	uint64_t regs = w->kernel->fields.struct_bytes[RS_STRUCT_REGS];
+	uint64_t used = w->stacks[0].to - w->sp;
 
-	return w->on == 0 && w->stacks[0].to - w->sp <= used;
+	if (w->on || used > regs + PADDING_MAX)
+		return rs_walk_end_at(w, "is in code that has no frame");
+	if (used < regs && w->is_exact)
+		return rs_walk_end_at(w, "enters or leaves the kernel");
+	return false;
 }
 
 /* Steps to the caller, or to the interrupted code. Returns false at the outermost frame, or if the
@@ -227,7 +233,7 @@ static bool step(struct rs_walk *w)
 	/* The kernel also marks retpolines in this way (UNWIND_HINT_EMPTY), but they have
 	 * callers. */
 	if (row.type == RS_ORC_END)
-		return is_outermost(w) ? false : rs_walk_end_at(w, "is in code that has no frame");
+		return end_without_caller(w);
 	if (row.type == RS_ORC_UNDEFINED)
 		return rs_walk_end_at(w, "is in code whose frame the kernel does not describe");
 	if (!base_find(w, &row, &sp))
