@@ -25,7 +25,7 @@
 #endif
 /* Rounds, in units: primes. */
 enum { FIRST = 5, SECOND = 8, BETA = 7, RECURSIONS = 3 };
-enum { AGAIN_UNIT = 10000, PRINT_US = 100000 };
+enum { AGAIN_UNIT = 10000, PRINT_US = 100000, CALLS = 20000 };
 
 static long unit = UNIT;
 static int batons[2][2]; /* pipes: a byte in one of them allows alpha's turns, or beta's */
@@ -106,6 +106,17 @@ CALLED void hostile(void)
 	_exit(0);
 }
 
+/* A process that enters the kernel so often that some samples are in the entry. */
+CALLED void calls(void)
+{
+	if (fork())
+		return;
+	prctl(PR_SET_NAME, "calls");
+	for (int i = 0; i < CALLS; i++)
+		getppid();
+	_exit(0);
+}
+
 int main(void)
 {
 	if (getenv("again")) {
@@ -116,8 +127,10 @@ int main(void)
 	}
 	run("alpha");
 	run("beta");
-	if (unit == UNIT)
+	if (unit == UNIT) {
 		hostile();
+		calls();
+	}
 	while (unit != UNIT) {
 		printf("round \n");
 		fflush(stdout);
