@@ -67,7 +67,8 @@ void rs_trace_has_addresses(void);
  * fields, or 0 if there are too many names. Copies the text. Not for signal handlers. */
 uint32_t rs_trace_name(const char *text);
 
-/* Numbers the sites of one program or shared object, whose start-up code calls it. */
+/* Numbers the sites of one program or shared object, whose start-up code calls it. Copies their
+ * texts: the object may be unloaded. */
 void rs_trace_register_sites(struct rs_site *begin, struct rs_site *end);
 
 /* A site's id stays 0 if the linker dropped the section, so the bounds are weak. */

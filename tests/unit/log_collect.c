@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "log/collect.h"
+#include "log_element_kit.h"
 #include "log_kit.h"
-#include <ringside/overwrite.h>
 
 #define ELEMENTS 8u
 
@@ -16,17 +16,12 @@ static struct {
 	uint64_t lines, last_seq, torn;
 } seen;
 
-/* Each line has one repeated letter, that of its number. */
-static uint8_t letter(uint64_t seq)
-{
-	return (uint8_t)('a' + seq % 26);
-}
-
+/* Counts bytes of a message that are not its line's. */
 static struct rs_error *on_line(void *ctx, const struct rs_log_line *line)
 {
 	(void)ctx;
 	for (uint32_t i = 0; i < line->message_bytes; i++)
-		seen.torn += (uint8_t)line->message[i] != letter(line->seq);
+		seen.torn += (uint8_t)line->message[i] != kit_letter(line->seq);
 	seen.lines++;
 	seen.last_seq = line->seq;
 	return NULL;
@@ -37,22 +32,6 @@ static struct rs_error *on_gap(void *ctx, const struct rs_log_gap *gap)
 	(void)ctx;
 	(void)gap;
 	return NULL;
-}
-
-static void put(struct rs_overwriter *w, uint64_t seq, bool first, uint32_t bytes)
-{
-	union {
-		uint64_t words[RS_LOG_ELEMENT_BYTES / sizeof(uint64_t)];
-		char text[RS_LOG_ELEMENT_BYTES];
-	} element = { .words = { 0 } };
-	int head = 0;
-
-	if (first)
-		head = snprintf(element.text, sizeof(element.text),
-				"[%lluus][cpu=0][sev=5][seq=%llu]:", (unsigned long long)seq,
-				(unsigned long long)seq);
-	memset(element.text + head, letter(seq), bytes - (uint32_t)head);
-	rs_overwriter_put(w, element.words);
 }
 
 /* Writes two-element lines. The collector has read the first element of line 1 when the writer laps
@@ -67,12 +46,12 @@ static void lap(struct rs_overwriter *w, const char *path)
 	bool done;
 
 	REQUIRE_OK(rs_log_collector_create(&options, &taker, &c));
-	put(w, 1, true, RS_LOG_ELEMENT_BYTES);
+	kit_element(w, 1, true, RS_LOG_ELEMENT_BYTES);
 	CHECK_OK(rs_log_collector_poll(c, 1, &done));
-	put(w, 1, false, 7);
+	kit_element(w, 1, false, 7);
 	for (uint64_t seq = 2; seq <= 11; seq++) {
-		put(w, seq, true, RS_LOG_ELEMENT_BYTES);
-		put(w, seq, false, 7);
+		kit_element(w, seq, true, RS_LOG_ELEMENT_BYTES);
+		kit_element(w, seq, false, 7);
 	}
 	CHECK_OK(rs_log_collector_poll(c, 2, &done));
 	CHECK_OK(rs_log_collector_end(c, 3));

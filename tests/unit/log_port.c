@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "event/log_port.h"
-#include <ringside/overwrite.h>
+#include "log_element_kit.h"
 
 #define ELEMENTS 512u
 
@@ -43,28 +43,6 @@ static void rig_init(struct rig *rig)
 	rig->as_port = rs_port_log(&rig->port);
 }
 
-static uint8_t letter(uint64_t seq)
-{
-	return (uint8_t)('a' + seq % 26);
-}
-
-/* Puts an element of line number seq, the first or another, with this many bytes. */
-static void put(struct rig *rig, uint64_t seq, bool first, uint32_t bytes)
-{
-	union {
-		uint64_t words[RS_LOG_ELEMENT_BYTES / sizeof(uint64_t)];
-		char text[RS_LOG_ELEMENT_BYTES];
-	} element = { .words = { 0 } };
-	int head = 0;
-
-	if (first)
-		head = snprintf(element.text, sizeof(element.text),
-				"[%lluus][cpu=0][sev=5][seq=%llu]:", (unsigned long long)seq,
-				(unsigned long long)seq);
-	memset(element.text + head, letter(seq), bytes - (uint32_t)head);
-	rs_overwriter_put(&rig->writer, element.words);
-}
-
 /* Consumes what the port has: each message has one repeated letter, that of its number. Returns the
  * number of messages. */
 static uint32_t consume(struct rig *rig)
@@ -85,7 +63,8 @@ static uint32_t consume(struct rig *rig)
 		memcpy(&head, slot->payload, sizeof(head));
 		memcpy(&n, slot->payload + sizeof(head), sizeof(n));
 		for (uint32_t i = 0; i < n; i++)
-			CHECK_EQ_U64(slot->payload[sizeof(head) + sizeof(n) + i], letter(head.seq));
+			CHECK_EQ_U64(slot->payload[sizeof(head) + sizeof(n) + i],
+				     kit_letter(head.seq));
 		lines++;
 	}
 	CHECK(rig->as_port.release(rig->as_port.ctx, tail));
@@ -100,7 +79,7 @@ TEST(the_buffer_wraps)
 	for (uint32_t each = 1; each < 4; each++) {
 		rig_init(&rig);
 		for (uint64_t seq = 1; seq <= 1999; seq++) {
-			put(&rig, seq, true, seq % each ? 79 : 40);
+			kit_element(&rig.writer, seq, true, seq % each ? 79 : 40);
 			CHECK_EQ_U64(consume(&rig), 1);
 		}
 		CHECK_EQ_U64(rig.port.last_seq, 1999);
@@ -120,12 +99,12 @@ TEST(no_line_has_the_rest_of_another)
 
 	rig_init(&rig);
 	while (seq < ELEMENTS - 2)
-		put(&rig, ++seq, true, RS_LOG_ELEMENT_BYTES);
+		kit_element(&rig.writer, ++seq, true, RS_LOG_ELEMENT_BYTES);
 	first = consume(&rig);
 	REQUIRE(first < seq - 1 && rig.port.parts.bytes == RS_LOG_ELEMENT_BYTES);
 	for (uint32_t i = 0; i < ELEMENTS; i++) {
-		put(&rig, ++seq, true, RS_LOG_ELEMENT_BYTES);
-		put(&rig, seq, false, 7);
+		kit_element(&rig.writer, ++seq, true, RS_LOG_ELEMENT_BYTES);
+		kit_element(&rig.writer, seq, false, 7);
 	}
 	for (uint32_t more = 1; more; lines += more)
 		more = consume(&rig);
