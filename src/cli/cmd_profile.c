@@ -24,6 +24,7 @@
 #define NS_PER_MS   UINT64_C(1000000)
 #define INTERVAL_NS (20 * NS_PER_MS)
 #define POLL_NS	    (20 * NS_PER_MS)
+#define POLL_TICKS  16u /* and at most this many intervals: a poll gives the clocks new periods */
 #define STALL_NS    (2 * NS_PER_SEC)
 #define TOP	    40u
 #define STALL_TOP   3u
@@ -209,14 +210,16 @@ static struct rs_error *run_open(struct run *run)
 
 static struct rs_error *run_sample(struct run *run)
 {
-	uint64_t duration = run->a->duration_ns;
+	uint64_t duration = run->a->duration_ns, poll_ns = run->a->interval_ns * POLL_TICKS;
 	struct rs_error *err = NULL;
 
+	if (poll_ns > POLL_NS)
+		poll_ns = POLL_NS;
 	run->begin_ns = run->end_ns = rs_now_ns(CLOCK_MONOTONIC);
 	while (!err && !run->has_ended && !rs_cli_stop) {
-		uint64_t left = duration ? run->begin_ns + duration - run->end_ns : POLL_NS;
+		uint64_t left = duration ? run->begin_ns + duration - run->end_ns : poll_ns;
 
-		rs_sleep_ns(left < POLL_NS ? left : POLL_NS);
+		rs_sleep_ns(left < poll_ns ? left : poll_ns);
 		run->end_ns = rs_now_ns(CLOCK_MONOTONIC);
 		err = rs_guest_sampler_poll(run->sampler, on_sample, run, &run->has_ended);
 		if (duration && run->end_ns - run->begin_ns >= duration)
