@@ -7,7 +7,8 @@ import xml.etree.ElementTree as xml
 
 SKIPPED = 77
 SAID_LINES = 60  # of a failed test's output, from its end
-AGAIN_LINES = 12  # of them, in the summary, which is all that some CI systems show
+# In the summary, which is all that some CI systems show, and of that perhaps only the end.
+AGAIN_LINES, AGAIN_COLUMNS = 12, 200
 SLOWEST = 10
 TAP_PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*SKIP\S*\s*(.*))?$", re.I)
 TAP_LINE = re.compile(r"^(not )?ok\b\s*\d*\s*(?:- )?(.*?)(?:\s*#\s*SKIP\S*\s*(.*))?$", re.I)
@@ -95,7 +96,7 @@ class Report:
     def count(self, result):
         return sum(test.result == result for _, _, tests in self.suites for test in tests)
 
-    def print_all(self, heading, result):
+    def print_all(self, heading, result, with_output=False):
         found = sorted(((test.line(name), test.output[-AGAIN_LINES:])
                         for name, _, tests in self.suites for test in tests
                         if test.result == result))
@@ -103,7 +104,7 @@ class Report:
             print(f"\n{heading}:")
         for line, output in found:
             print(line)
-            print_output(output)
+            print_output(text[:AGAIN_COLUMNS] for text in output if with_output)
 
     def print_slowest(self):
         timed = sorted(((ended.seconds, ended.cpu_s, name) for name, ended, _ in self.suites
@@ -117,6 +118,7 @@ class Report:
         """Prints the summary. Returns the exit status: 1 if a test failed or none passed."""
         self.print_slowest()
         self.print_all("Skipped", "skip")
+        self.print_all("Output of failed tests", "FAIL", with_output=True)
         self.print_all("Failed", "FAIL")
         print(f"\n{self.count('pass')} passed, {self.count('FAIL')} failed,"
               f" {self.count('skip')} skipped", flush=True)
