@@ -18,13 +18,29 @@
 #define SANDBOX_CLOCK "hyperlight_us" /* each file's begins with its sandbox */
 #define LOG_CLOCK     "log_us"	      /* of a log whose TSC has an unknown frequency */
 
-/* Returns the kind of a clock. Clocks of one kind in one boot are one clock, if they are shared.
+/* Returns whether a clock counts from the start of a recording or of a live machine, as those of
+ * replay/ and of export/samples.c do. */
+static bool is_of_recording(const struct rs_clock *clock)
+{
+	static const char *const from[] = { "instructions", "the guest's time",
+					    "the time that the machine runs" };
+
+	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+		if (!strcmp(clock->freq_from, from[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Returns the kind of a clock. Clocks of one kind in one boot are one clock, if they have one zero.
  * ftrace has several (trace_clocks in kernel/trace/trace.c). All others without a line here count
  * the host's TSC, those of guests with an offset. */
 static const char *kind_of(const struct rs_clock *clock)
 {
 	static const char ftrace[] = "ftrace_";
 
+	if (is_of_recording(clock))
+		return "the recorded machine's time";
 	if (clock->monotonic)
 		return "CLOCK_MONOTONIC";
 	if (!strcmp(clock->name, LOG_CLOCK))
@@ -34,10 +50,13 @@ static const char *kind_of(const struct rs_clock *clock)
 	return strncmp(clock->name, ftrace, sizeof(ftrace) - 1) ? "the TSC" : clock->name;
 }
 
-/* Returns whether clocks of one kind have one zero. */
-static bool is_shared(const struct rs_clock *clock)
+/* Returns whether two clocks of one kind have one zero. Replays of one recording begin at the same
+ * ns of the time of day, other machines do not. */
+static bool have_one_zero(const struct rs_clock *a, const struct rs_clock *b)
 {
-	return strcmp(clock->name, SANDBOX_CLOCK) != 0;
+	if (is_of_recording(a))
+		return a->wall_ns && a->wall_ns == b->wall_ns;
+	return strcmp(a->name, SANDBOX_CLOCK) != 0;
 }
 
 static uint64_t error_ns(const struct rs_clock *clock)
@@ -72,7 +91,7 @@ static bool by_stamps(const struct rs_clock *first, const struct rs_clock *other
 	uint64_t a = first->freq_hz, b = other->freq_hz;
 	__int128 cycles = (__int128)other->origin - (__int128)first->origin;
 
-	if (strcmp(kind_of(first), kind_of(other)) != 0 || !is_shared(first) ||
+	if (strcmp(kind_of(first), kind_of(other)) != 0 || !have_one_zero(first, other) ||
 	    apart(a, b) > a / FREQ_PARTS)
 		return false;
 	cycles = cycles * NS_PER_SEC / (__int128)a;

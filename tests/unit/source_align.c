@@ -146,6 +146,29 @@ TEST(clocks_in_microseconds)
 	CHECK_STR(text, "a sandbox's microseconds at 1.000 MHz (), no time of day");
 }
 
+/* A recorded machine's time begins with its recording: replays of one have one zero, two do not. */
+TEST(replays)
+{
+	struct rs_clock a = clock_of(GHZ, 0), b = clock_of(GHZ, 0), host = clock_of(GHZ, 0);
+	struct rs_align_clocks first, other, third;
+	struct rs_alignment found;
+
+	snprintf(a.freq_from, sizeof(a.freq_from), "instructions");
+	snprintf(b.freq_from, sizeof(b.freq_from), "the guest's time");
+	a.wall_ns = b.wall_ns = HOUR;
+	first = one(&a, HOUR);
+	other = one(&b, HOUR);
+	REQUIRE(rs_align_by_clock(&first, &other, &found));
+	CHECK_STR(found.by, "the recorded machine's time");
+	CHECK_EQ_S64(found.later_ns, 0);
+	CHECK(found.proved);
+	/* another recording, a moment later */
+	b.wall_ns = other.wall_ns = HOUR + 5;
+	CHECK(!rs_align_by_clock(&first, &other, &found));
+	third = one(&host, HOUR); /* its TSC is not the recorded machine's */
+	CHECK(!rs_align_by_clock(&first, &third, &found));
+}
+
 TEST(nothing_in_common)
 {
 	struct rs_clock a = clock_of(3 * GHZ, 5), b = clock_of(2 * GHZ, 5);
