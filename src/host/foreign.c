@@ -9,9 +9,16 @@
 
 /* ---- the guest's clock -------------------------------------------------------------------- */
 
+/* A clock that moves more than this share of the time does not run at the host's rate. */
+#define MOVES_LESS_THAN 100
+
 void rs_foreign_init(struct rs_foreign *guest, uint64_t since)
 {
-	*guest = (struct rs_foreign){ .since = since };
+	*guest = (struct rs_foreign){ .since = since,
+				      .least = INT64_MIN,
+				      .most = INT64_MAX,
+				      .old_least = INT64_MAX,
+				      .old_most = INT64_MIN };
 	pthread_mutex_init(&guest->lock, NULL);
 }
 
@@ -34,12 +41,13 @@ static void leave(struct rs_foreign *guest)
 
 static void clock_set(const struct rs_foreign *guest, struct rs_clock *clock)
 {
-	uint64_t width = (uint64_t)guest->most - (uint64_t)guest->least;
+	uint64_t width = (uint64_t)guest->highest - (uint64_t)guest->lowest;
 
 	if (!guest->any)
 		return;
-	clock->offset = guest->least + (int64_t)(width / 2);
-	clock->error_cycles = guest->contradicted || width >= RS_CLOCK_ERROR_UNKNOWN
+	clock->offset = guest->lowest + (int64_t)(width / 2);
+	clock->error_cycles = guest->moved > (guest->last - guest->begin) / MOVES_LESS_THAN ||
+					      width >= RS_CLOCK_ERROR_UNKNOWN
 				      ? RS_CLOCK_ERROR_UNKNOWN
 				      : width / 2 + 1;
 }
@@ -51,6 +59,27 @@ void rs_foreign_clock(struct rs_foreign *guest, struct rs_clock *clock)
 	pthread_mutex_unlock(&guest->lock);
 }
 
+static int64_t lower(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t higher(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Begins new bounds of an offset that has moved by some cycles, and keeps the range of the old. */
+static void offset_moves(struct rs_foreign *guest, uint64_t moved)
+{
+	guest->old_least = lower(guest->old_least, guest->least);
+	guest->old_most = higher(guest->old_most, guest->most);
+	if (__builtin_add_overflow(guest->moved, moved, &guest->moved))
+		guest->moved = UINT64_MAX;
+	guest->least = INT64_MIN;
+	guest->most = INT64_MAX;
+}
+
 /* Adds bounds: a stamp is later than the host's `after`, and earlier than its `before`. */
 static void stamp_note(struct rs_foreign_ring *ring, uint64_t stamp, uint64_t after,
 		       uint64_t before)
@@ -59,17 +88,19 @@ static void stamp_note(struct rs_foreign_ring *ring, uint64_t stamp, uint64_t af
 	int64_t least = (int64_t)(stamp - before), most = (int64_t)(stamp - after);
 
 	pthread_mutex_lock(&guest->lock);
-	if (!guest->any) {
-		guest->least = least;
-		guest->most = most;
-		guest->any = true;
-	} else if (!guest->contradicted) {
-		guest->contradicted = least > guest->most || most < guest->least;
-		if (!guest->contradicted && least > guest->least)
-			guest->least = least;
-		if (!guest->contradicted && most < guest->most)
-			guest->most = most;
-	}
+	if (!guest->any)
+		guest->begin = guest->last = before;
+	guest->any = true;
+	if (before > guest->last)
+		guest->last = before;
+	if (least > guest->most)
+		offset_moves(guest, (uint64_t)least - (uint64_t)guest->most);
+	else if (most < guest->least)
+		offset_moves(guest, (uint64_t)guest->least - (uint64_t)most);
+	guest->least = higher(guest->least, least);
+	guest->most = lower(guest->most, most);
+	guest->lowest = lower(guest->old_least, guest->least);
+	guest->highest = higher(guest->old_most, guest->most);
 	clock_set(guest, ring->clock);
 	pthread_mutex_unlock(&guest->lock);
 }

@@ -40,7 +40,7 @@ struct found {
 	uint64_t gpa; /* of the area */
 	char vm[RS_KVM_VM_MAX + 16];
 	struct rs_host_guest *host;
-	uint64_t error_cycles; /* as written in the trace */
+	struct rs_clock clock; /* as written in the trace */
 	pthread_rwlock_t lock; /* of the two below, which the recorder's threads read */
 	struct rs_guest_layout layout;
 	struct rs_guest_area copy;
@@ -245,18 +245,28 @@ static void found_free(struct found *f)
 	free(f);
 }
 
-/* Writes a guest's clock into the trace, if its error has halved. */
+/* Writes a guest's clock into the trace, if its error is less than half of what the trace has, or
+ * its bounds are outside of that. In the second case, the trace gets twice the error, so that a
+ * clock that moves little by little is not written at each poll. */
 static struct rs_error *clock_write(struct found *f)
 {
 	struct rs_guests_recording *r = f->memory->recording;
+	const uint64_t error = f->clock.error_cycles;
 	struct rs_clock clock;
+	uint64_t apart;
 
 	rs_host_guest_clock(f->host, &r->clock, &clock);
-	if (clock.error_cycles > f->error_cycles / 2 &&
-	    (clock.error_cycles != RS_CLOCK_ERROR_UNKNOWN ||
-	     f->error_cycles == RS_CLOCK_ERROR_UNKNOWN))
-		return NULL;
-	f->error_cycles = clock.error_cycles;
+	apart = clock.offset > f->clock.offset ? (uint64_t)clock.offset - (uint64_t)f->clock.offset
+					       : (uint64_t)f->clock.offset - (uint64_t)clock.offset;
+	if (clock.error_cycles == RS_CLOCK_ERROR_UNKNOWN) {
+		if (error == RS_CLOCK_ERROR_UNKNOWN)
+			return NULL;
+	} else if (clock.error_cycles >= error / 2) {
+		if (apart <= error && clock.error_cycles <= error - apart)
+			return NULL;
+		clock.error_cycles *= 2;
+	}
+	f->clock = clock;
 	return rs_recorder_set_clock(r->recorder, &clock);
 }
 
@@ -279,7 +289,7 @@ static struct rs_error *found_add(struct found *f)
 	err = rs_host_guest_create(&options, &f->host);
 	if (err)
 		return err;
-	f->error_cycles = RS_CLOCK_ERROR_UNKNOWN;
+	f->clock.error_cycles = RS_CLOCK_ERROR_UNKNOWN;
 	rs_host_guest_set_foreign(f->host, m->since);
 	rs_host_set_area(f->host, f->gpa);
 	return rs_recorder_add_guest(r->recorder, f->host, true);
@@ -575,6 +585,6 @@ bool rs_guests_recording_guest(const struct rs_guests_recording *r, uint32_t mem
 		f = f->next;
 	if (!f)
 		return false;
-	*guest = (struct rs_guests_guest){ f->vm, f->gpa, f->error_cycles };
+	*guest = (struct rs_guests_guest){ f->vm, f->gpa, f->clock.error_cycles };
 	return true;
 }
