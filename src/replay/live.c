@@ -25,6 +25,7 @@
 
 #define CHECK_MS      200 /* between two checks of *stop */
 #define CALIBRATE_NS  UINT64_C(1000000000)
+#define BOOT_NS	      UINT64_C(200000000) /* the same, of a booting machine, which is not to go far */
 #define FIRMWARE_NS   UINT64_C(50000000) /* the firmware enables the timer within a few of these */
 #define FIRMWARE_RUNS 100
 #define TREE_MAX      (256u << 10) /* of `info mtree` */
@@ -53,11 +54,11 @@ struct rs_live {
 	int memory;		  /* memfd */
 	uint8_t *ram;
 	uint64_t bytes;
-	bool ended, measures; /* measures: the clock is calibrated */
+	bool ended, calibrated, measures;
 
 	uint32_t thread;	/* the processor that caused the last stop */
 	uint64_t stopped_at_ns; /* host's clock */
-	uint64_t ran_ns;	/* since the calibration, as the values below */
+	uint64_t ran_ns;	/* since the measurement began, as the values below */
 	uint64_t begin_ns, stops, stopped_ns;
 
 	uint64_t port, last, ticks; /* of the timer, 0: none; its last value; its advance */
@@ -555,28 +556,43 @@ static uint64_t ticks_ns(uint64_t ticks)
 	return (uint64_t)((unsigned __int128)ticks * NS_PER_SEC / TIMER_HZ);
 }
 
+static void counts_reset(struct rs_live *live)
+{
+	live->ran_ns = live->ran_since = live->ticks = live->stops = live->stopped_ns = 0;
+}
+
 struct rs_error *rs_live_calibrate(struct rs_live *live, const volatile bool *stop)
 {
+	const bool boots = !live->calibrated && find_timer(live) == TIMER_OFF;
 	struct rs_gdb_stopped stopped;
 	struct rs_error *err = NULL;
 
+	if (live->calibrated)
+		return NULL;
 	/* A machine that was just started runs its firmware. */
 	for (int i = 0; !err && find_timer(live) == TIMER_OFF && i < FIRMWARE_RUNS; i++)
 		err = rs_live_run(live, FIRMWARE_NS, stop, &stopped);
-	if (!err) {
-		live->ran_ns = live->ran_since = live->ticks = 0;
-		err = rs_live_run(live, CALIBRATE_NS, stop, &stopped);
-	}
+	if (err)
+		return err;
+	counts_reset(live);
+	err = rs_live_run(live, boots ? BOOT_NS : CALIBRATE_NS, stop, &stopped);
 	if (err)
 		return err;
 	if (live->port && !live->ended && !(stop && *stop)) {
 		read_clock(live);
 		live->rate = (double)ticks_ns(live->ticks) / (double)live->ran_ns;
 	}
-	live->ran_ns = live->ran_since = live->ticks = live->stops = live->stopped_ns = 0;
+	live->calibrated = true;
+	return NULL;
+}
+
+void rs_live_measure(struct rs_live *live)
+{
+	if (live->port && !live->ended)
+		read_clock(live);
+	counts_reset(live);
 	live->begin_ns = live->stopped_at_ns = rs_now_ns(CLOCK_MONOTONIC);
 	live->measures = true;
-	return NULL;
 }
 
 void rs_live_distortion(struct rs_live *live, struct rs_distortion *d)

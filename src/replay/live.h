@@ -37,9 +37,13 @@ const uint8_t *rs_live_ram(const struct rs_live *live, uint64_t *bytes);
 /* Implements the callback of struct rs_memory. ctx is the struct rs_live. */
 bool rs_live_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes);
 
-/* Measures the clock's rate without probes, before any are set. Ends early when *stop becomes
+/* Measures the clock's rate without probes, before any are set, once. It runs the machine for 1 s; one
+ * whose firmware has not set up the clock until then, and for 0.2 s. Ends early when *stop becomes
  * true. */
 struct rs_error *rs_live_calibrate(struct rs_live *live, const volatile bool *stop);
+
+/* Begins the measurement of the distortion, after the calibration. */
+void rs_live_measure(struct rs_live *live);
 
 /* Runs the machine for ns nanoseconds, or to a point. It stops later by QEMU's own delay. */
 struct rs_error *rs_live_run(struct rs_live *live, uint64_t ns, const volatile bool *stop,

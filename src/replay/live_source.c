@@ -373,8 +373,10 @@ static struct rs_error *live_open(struct rs_source *source, const struct rs_quer
 	}
 	if (!err)
 		err = rs_live_calibrate(l->machine_runs, l->options.stop);
-	if (!err)
+	if (!err) {
+		rs_live_measure(l->machine_runs);
 		err = set_points(l);
+	}
 	if (!err)
 		err = state_read(l);
 	return err ? err : rebase(l, true);
@@ -439,12 +441,15 @@ static struct rs_error *find_here(struct live *l, bool *found)
 	return err;
 }
 
-/* A machine that was started here has no kernel yet. Runs it until it has. */
+/* A machine that was started here has no kernel yet. Runs it until it has. The clock is calibrated
+ * before: the time between this and the first probe is time in which a boot is not probed. */
 static struct rs_error *find_kernel(struct live *l)
 {
 	bool found = false, started = l->m.memory.n_ram;
 	struct rs_error *err = find_here(l, &found);
 
+	if (!err && !found && started)
+		err = rs_live_calibrate(l->machine_runs, l->options.stop);
 	for (uint64_t ns = 0; !err && !found && started && ns < RS_SEARCH_NS_MAX; ns += LOOK_NS) {
 		err = rs_live_run(l->machine_runs, LOOK_NS, l->options.stop, &l->m.stopped);
 		if (err || l->m.stopped.why == RS_GDB_ENDED ||
@@ -481,8 +486,7 @@ struct rs_error *rs_live_source_make(void *source, const char *description,
 	struct rs_error *err = rs_replay_probe_parse(description, 0, &probe, &ours);
 
 	*event = NULL;
-	if (!err && (rs_named_of_kernel(description) ||
-		     rs_named_module(&l->m, description, NULL)))
+	if (!err && (rs_named_of_kernel(description) || rs_named_module(&l->m, description, NULL)))
 		err = rs_live_source_find_kernel(&l->source, &kernel, &why);
 	if (err)
 		return err;

@@ -76,8 +76,7 @@ static uint64_t replay_until(const struct rs_replay_sampling *sampling,
 			     const struct rs_recording *recording)
 {
 	const uint64_t end = recording->icount ? recording->icount + 1 : UINT64_MAX;
-	const uint64_t to =
-		sampling->time_ns ? sampling->time_ns >> recording->shift : UINT64_MAX;
+	const uint64_t to = sampling->time_ns ? sampling->time_ns >> recording->shift : UINT64_MAX;
 
 	return to < end ? to : end;
 }
@@ -176,6 +175,8 @@ static struct rs_error *live_run(struct sampler *s, struct rs_live *live)
 	struct rs_error *err = rs_live_calibrate(live, sampling->stop);
 	uint64_t last = 0;
 
+	if (!err)
+		rs_live_measure(live);
 	rs_replay_timer_start(&timer, 0, false, 0);
 	while (!err && (!sampling->time_ns || timer.next < sampling->time_ns)) {
 		uint64_t now = rs_live_ran_ns(live);
