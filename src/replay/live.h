@@ -37,9 +37,9 @@ const uint8_t *rs_live_ram(const struct rs_live *live, uint64_t *bytes);
 /* Implements the callback of struct rs_memory. ctx is the struct rs_live. */
 bool rs_live_read_phys(void *ctx, uint64_t gpa, void *buf, size_t bytes);
 
-/* Measures the clock's rate without probes, before any are set, once. It runs the machine for 1 s; one
- * whose firmware has not set up the clock until then, and for 0.2 s. Ends early when *stop becomes
- * true. */
+/* Measures the clock's rate without probes, once, before any are set. It runs the machine for 1 s.
+ * A machine in its firmware runs until the clock is set up, and then for 0.2 s. Ends early when
+ * *stop becomes true. */
 struct rs_error *rs_live_calibrate(struct rs_live *live, const volatile bool *stop);
 
 /* Begins the measurement of the distortion, after the calibration. */
