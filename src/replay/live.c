@@ -26,7 +26,7 @@
 #define CHECK_MS      200 /* between two checks of *stop */
 #define CALIBRATE_NS  UINT64_C(1000000000)
 #define BOOT_NS	      UINT64_C(200000000) /* the same, of a booting machine */
-#define FIRMWARE_NS   UINT64_C(50000000) /* the firmware enables the timer within a few of these */
+#define FIRMWARE_NS   UINT64_C(50000000)  /* the firmware enables the timer within a few of these */
 #define FIRMWARE_RUNS 100
 #define TREE_MAX      (256u << 10) /* of `info mtree` */
 #define LINE_MAX_     256u
