@@ -9,7 +9,7 @@
 
 /* ---- the guest's clock -------------------------------------------------------------------- */
 
-/* A clock that moves more than this share of the time does not run at the host's rate. */
+/* A clock that moves more than 1/100 of the time does not run at the host's rate. */
 #define MOVES_LESS_THAN 100
 
 void rs_foreign_init(struct rs_foreign *guest, uint64_t since)

@@ -19,10 +19,9 @@
  *	  and earlier than the poll that found the record. All vCPUs of a guest are assumed to
  *	  share one TSC at the host's rate. If a stamp is outside the bounds, the offset has moved.
  *	  QEMU's emulated TSC does so: when one vCPU reads a smaller value of the host's TSC than
- *	  another has before, QEMU adds the difference to the offset (cpu_get_ticks()), which was
- *	  up to 0.6 ms in a second on one host. New bounds begin, and the offset's error covers the
- *	  old ones too. An offset that moves by more than 1 % of the time is unknown. A movement
- *	  within the bounds is not seen.
+ *	  another has before, QEMU adds the difference to the offset (cpu_get_ticks()). New
+ *	  bounds begin, and the offset's error covers the old ones too. An offset that moves by more
+ *	  than 1 % of the time is unknown. A movement within the bounds is not seen.
  *
  * The guest is not trusted. Wrong stamps move only this guest's clock.
  */
@@ -42,14 +41,14 @@
 struct rs_foreign {
 	pthread_mutex_t lock;
 	uint64_t since; /* no record has a stamp before this host stamp */
-	/* Under the lock. Bounds that are not known are the type's limits. */
+	bool left;	/* atomic: a ring was restarted, or memory vanished */
+	/* The rest is under the lock. Bounds that are not known are the type's limits. */
 	bool any;		     /* there are bounds */
 	int64_t least, most;	     /* the bounds since the offset last moved, */
 	int64_t old_least, old_most; /* all before, */
 	int64_t lowest, highest;     /* and both together */
 	uint64_t moved;		     /* by at least so many cycles, in the sum */
 	uint64_t begin, last;	     /* host stamps of the first and the last bounds */
-	bool left;		     /* atomic: a ring was restarted, or memory vanished */
 };
 
 void rs_foreign_init(struct rs_foreign *guest, uint64_t since);

@@ -54,7 +54,9 @@ struct rs_live {
 	int memory;		  /* memfd */
 	uint8_t *ram;
 	uint64_t bytes;
-	bool ended, calibrated, measures;
+	bool ended;
+	bool calibrated; /* rate was measured */
+	bool measures;	 /* the measurement of the distortion has begun */
 
 	uint32_t thread;	/* the processor that caused the last stop */
 	uint64_t stopped_at_ns; /* host's clock */
