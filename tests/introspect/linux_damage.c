@@ -67,6 +67,7 @@ static struct rs_linux_vcpu vcpus[VCPUS_MAX];
 static uint32_t n_vcpus;
 static uint64_t seed;
 static struct results clean, now;
+static struct result running[VCPUS_MAX]; /* the task of each processor, in undamaged memory */
 static struct range changes[CHANGES_MAX];
 static uint8_t saved[CHANGES_MAX][PAGE];
 static uint32_t n_changes, refused, whole, part;
@@ -196,6 +197,21 @@ static void results_get(struct rs_linux *kernel, struct rs_stacks *stacks, struc
 	rs_linux_tasks_deinit(&tasks);
 }
 
+/* Reads what the processors run. One that is in user mode has no frames of the kernel. */
+static void running_get(struct rs_linux *kernel, struct rs_stacks *stacks)
+{
+	uint64_t base, address;
+	uint32_t cpu;
+
+	for (uint32_t i = 0; i < n_vcpus; i++) {
+		if (!drop(rs_linux_cpu(kernel, &vcpus[i], &cpu, &base)) ||
+		    !drop(rs_linux_current(kernel, base, &address)) ||
+		    !drop(rs_linux_task_read(kernel, address, &running[i].task)))
+			fail("the current task is not known", NULL);
+		stack_get(kernel, stacks, &running[i]);
+	}
+}
+
 /* ---- comparing ------------------------------------------------------------------------------ */
 
 /* Returns whether a change is within a struct at a kernel address. */
@@ -309,27 +325,28 @@ static bool stack_is_hit(struct rs_linux *kernel, const struct rs_linux_task *ta
 	       is_hit(kernel, vcpu->regs.gpr[7] & ~(uint64_t)(STACK_BYTES - 1), STACK_BYTES);
 }
 
-/* Returns whether a change is in the pointer to the current task of a processor in the kernel, and
- * the only frame is what that processor executes: its stack pointer is on none of the task's
- * stacks, which the stack gives as the reason. */
-static bool is_of_wrong_current(struct rs_linux *kernel, const struct result *is)
-{
-	uint64_t base, gva;
-	uint32_t cpu;
-
-	for (uint32_t i = 0; i < n_vcpus && is->is_cut && is->n_frames == 1; i++)
-		if (!(vcpus[i].regs.cs & 3) && is->frames[0] == vcpus[i].regs.rip &&
-		    drop(rs_linux_cpu(kernel, &vcpus[i], &cpu, &base)) &&
-		    drop(rs_linux_current_at(kernel, base, &gva)) && is_hit(kernel, gva, 8))
-			return true;
-	return false;
-}
-
 /* Returns whether the frames are the same, or the same up to a point that the stack names. */
 static bool is_same_frames(const struct result *was, const struct result *is)
 {
 	return is->n_frames <= was->n_frames && (is->n_frames == was->n_frames || is->is_cut) &&
 	       !memcmp(is->frames, was->frames, is->n_frames * sizeof(*is->frames));
+}
+
+/* Returns whether a change is in the pointer to the current task of a processor in the kernel, and
+ * the frames are the first ones of that processor: what it executes and, in an interrupt, what is
+ * on the stack of interrupts. The next ones are on none of the wrong task's stacks, which the stack
+ * gives as the reason. */
+static bool is_of_wrong_current(struct rs_linux *kernel, const struct result *is)
+{
+	uint64_t base, gva;
+	uint32_t cpu;
+
+	for (uint32_t i = 0; i < n_vcpus && is->is_cut && is->n_frames; i++)
+		if (is_same_frames(&running[i], is) &&
+		    drop(rs_linux_cpu(kernel, &vcpus[i], &cpu, &base)) &&
+		    drop(rs_linux_current_at(kernel, base, &gva)) && is_hit(kernel, gva, 8))
+			return true;
+	return false;
 }
 
 /* Returns whether the control registers are those of a processor. Which one depends on the page
@@ -588,6 +605,7 @@ int main(int argc, char **argv)
 		return 2;
 	results_get(kernel, stacks, &clean);
 	recording = N_KINDS;
+	running_get(kernel, stacks);
 	if (!clean.is_whole || clean.n < 10)
 		fail("the whole core is not read", NULL);
 	/* The kernel's direct map leads from the page table of each task to that of another. */
