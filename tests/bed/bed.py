@@ -26,15 +26,16 @@ import zlib
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "house"))
 import tap  # noqa: E402
+from limits import counted  # noqa: E402
 
 BUILD = os.path.abspath(tap.BUILD)
 BED = os.path.join(BUILD, "testbed")
 CLOUD_KERNEL = "linux-image-cloud-amd64"
 DISK_BYTES = 64 << 20
-LIMIT_S = 1500  # ends a machine that hangs, before tests/run would; no test times anything
+LIMIT_S = 2400  # ends a machine that hangs, before tests/run would; see limits.py
 # A minute without CPU time means that a machine is stuck, and so do ten minutes without output: the
 # script inside polls 20 times a second, and prints what it waits for.
-LOOK_S, STILL_LOOKS, SILENT_LOOKS = 1, 60, 600
+LOOK_S, STILL_S, SILENT_S = 1, 60, 600
 BOOTS = 3
 DONE = "testbed: done"  # the last line that each machine prints before it powers off
 BEGIN, END = "testbed: results", "testbed: end of results"
@@ -442,19 +443,23 @@ def cpu_ticks(pid):
 
 
 class Watch:
-    """Whether a machine makes progress: it uses CPU time, and now and then prints something."""
+    """Whether a machine makes progress: it uses CPU time, and now and then writes to its
+    output. None: it has no output that is watched."""
 
     def __init__(self, process, output):
         self.process, self.output = process, output
         self.ticks = self.bytes = None
-        self.still = self.silent = 0  # looks
+        self.still_s = self.silent_s = 0
 
-    def is_stuck(self):
-        ticks, printed = cpu_ticks(self.process.pid), os.fstat(self.output.fileno()).st_size
-        self.still = self.still + 1 if ticks == self.ticks else 0
-        self.silent = self.silent + 1 if printed == self.bytes else 0
-        self.ticks, self.bytes = ticks, printed
-        return self.still >= STILL_LOOKS or self.silent >= SILENT_LOOKS
+    def is_stuck(self, passed_s):
+        ticks = cpu_ticks(self.process.pid)
+        self.still_s = self.still_s + passed_s if ticks == self.ticks else 0
+        self.ticks = ticks
+        if self.output:
+            printed = os.fstat(self.output.fileno()).st_size
+            self.silent_s = self.silent_s + passed_s if printed == self.bytes else 0
+            self.bytes = printed
+        return self.still_s >= STILL_S or self.silent_s >= SILENT_S
 
 
 class Monitor:
@@ -513,13 +518,15 @@ def wait(process, output, monitor, limit_s):
     """Waits until a machine ends. Returns whether it ended or was stuck: None if it was neither
     within the limit."""
     watch = Watch(process, output)
-    for _ in range(0, limit_s, LOOK_S):
+    while limit_s > 0:
         try:
             process.wait(timeout=LOOK_S)
             return "ended"
         except subprocess.TimeoutExpired:
-            if watch.is_stuck():
-                return "stuck"
+            passed_s = counted(LOOK_S)
+        if watch.is_stuck(passed_s):
+            return "stuck"
+        limit_s -= passed_s
         if monitor:
             monitor.press_key()
     return None
@@ -706,21 +713,23 @@ def boot_intel(files, directory, limit_s=LIMIT_S):
                           capture_output=True, text=True, check=False, env=env)
     if done.returncode:
         raise Missing(f"xorriso made no ISO: {done.stderr[-OUTPUT_BYTES:]}")
-    try:
-        done = subprocess.run([os.path.join(root, "usr/bin/bochs-bin"), "-q", "-f",
+    with tempfile.TemporaryFile() as printed:
+        with subprocess.Popen([os.path.join(root, "usr/bin/bochs-bin"), "-q", "-f",
                                os.path.join(directory, "bochsrc"), "-rc",
                                os.path.join(directory, "commands")], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, errors="replace", env=env,
-                              check=False, timeout=limit_s)
-        ended = f"exit {done.returncode}: {done.stdout[-OUTPUT_BYTES:]}{done.stderr[-OUTPUT_BYTES:]}"
-    except subprocess.TimeoutExpired:
-        ended = f"no end after {limit_s} s"
+                              stdout=printed, stderr=subprocess.STDOUT, env=env) as process:
+            # Its silence means nothing: a command of a script can take Bochs several minutes.
+            how = wait(process, None, None, limit_s) or f"no end after {limit_s} s"
+            process.kill()
+        printed.seek(0)
+        last = printed.read().decode(errors="replace")[-OUTPUT_BYTES:]
     output = ""
     if os.path.exists(serial):
         with open(serial, errors="replace") as file:
             output = file.read()
     if DONE not in output:
-        raise Hung(f"the testbed did not end; its console: {output[-OUTPUT_BYTES:]}; Bochs: {ended}")
+        raise Hung(f"the testbed did not end; its console: {output[-OUTPUT_BYTES:]}; Bochs: {how}, "
+                   f"exit {process.returncode}: {last}")
     packed = base64.b64decode(output[output.index(BEGIN) + len(BEGIN):output.index(END)])
     return results(io.BytesIO(packed), os.path.join(directory, "out"))
 
