@@ -44,13 +44,19 @@ static void output_read(struct rs_qemu *qemu)
 	}
 }
 
-/* Returns the last line of QEMU's output. */
-static const char *output_last_line(struct rs_qemu *qemu)
+/* Returns the last line of QEMU's output, or the line with the reason of an abort, which the
+ * processor's registers follow (cpu_abort()). */
+static const char *output_reason(struct rs_qemu *qemu)
 {
 	size_t len;
 	char *line;
 
 	output_read(qemu);
+	line = strstr(qemu->output, "fatal: ");
+	if (line) {
+		line[strcspn(line, "\n")] = '\0';
+		return line;
+	}
 	len = strlen(qemu->output);
 	while (len && qemu->output[len - 1] == '\n')
 		qemu->output[--len] = '\0';
@@ -167,7 +173,7 @@ static struct rs_error *wait_for_qmp(struct rs_qemu *qemu, int fd)
 	if (!err || qemu->pid > 0)
 		return rs_error_wrap(err, "QEMU does not answer");
 	rs_error_free(err);
-	return rs_error_create(RS_FAILED, "QEMU does not start: %s", output_last_line(qemu));
+	return rs_error_create(RS_FAILED, "QEMU does not start: %s", output_reason(qemu));
 }
 
 /* Adds the channels and the sandbox. */
@@ -255,7 +261,7 @@ struct rs_error *rs_qemu_gdb(struct rs_qemu *qemu)
 
 static struct rs_error *ending(struct rs_qemu *qemu)
 {
-	const char *output = output_last_line(qemu), *colon = output[0] ? ": " : "";
+	const char *output = output_reason(qemu), *colon = output[0] ? ": " : "";
 
 	if (WIFSIGNALED(qemu->status))
 		return rs_error_create(RS_FAILED, "QEMU was killed by signal %d%s%s",

@@ -19,7 +19,7 @@
 struct rs_qemu {
 	pid_t pid;	   /* 0: no process, or it was reaped */
 	int status;	   /* status from wait(), after it has ended */
-	char output[2048]; /* the end of its standard error output */
+	char output[8192]; /* the end of its standard error output */
 	int output_fd;
 	int gdb_fd; /* valid until rs_qemu_gdb() consumes it; 0 or -1: none */
 	struct rs_qmp *qmp;
