@@ -31,6 +31,7 @@ struct rs_gdb {
 	uint8_t read[4096];
 	char packet[PACKET_MAX + 1]; /* the last packet, without $ and checksum, NUL-terminated */
 	size_t len;
+	uint32_t n_watches; /* watchpoints that are set */
 };
 
 /* ---- bytes ---------------------------------------------------------------------------------- */
@@ -436,11 +437,20 @@ struct rs_error *rs_gdb_read(struct rs_gdb *gdb, uint64_t gva, void *buf, size_t
 struct rs_error *rs_gdb_point(struct rs_gdb *gdb, enum rs_gdb_point kind, uint64_t address,
 			      uint32_t bytes, bool set)
 {
+	struct rs_error *err;
 	char text[64];
 
 	snprintf(text, sizeof(text), "%c%d,%" PRIx64 ",%x", set ? 'Z' : 'z', (int)kind, address,
 		 bytes);
-	return ask_ok(gdb, text);
+	err = ask_ok(gdb, text);
+	if (!err && kind != RS_GDB_EXEC)
+		gdb->n_watches += set ? 1 : -1;
+	return err;
+}
+
+bool rs_gdb_has_watches(const struct rs_gdb *gdb)
+{
+	return gdb->n_watches;
 }
 
 /* ---- running -------------------------------------------------------------------------------- */

@@ -32,6 +32,7 @@ struct rs_session {
 	uint8_t *ram;
 	uint64_t bytes;
 	uint64_t breaks_at; /* the icount of replay_break; UINT64_MAX: none */
+	bool may_hide;	    /* the last stop may hide a watchpoint: hidden_hit() */
 	bool ended;
 	/* The state of the stopped machine, once it was queried. */
 	bool is_queried;
@@ -510,29 +511,81 @@ static bool is_pending(struct rs_session *s, struct rs_session_run *run)
 	return true;
 }
 
+/* Handles a stop of a run. */
+static struct rs_error *run_stopped(struct rs_session *s, struct rs_session_run *run, uint64_t *now)
+{
+	struct rs_error *err = wait_stop(s, run);
+
+	if (!err)
+		err = stop_handle(s, run, now);
+	if (err || s->ended)
+		return err;
+	run->at_target = *now == run->icount;
+	if (*now >= s->breaks_at)
+		s->breaks_at = UINT64_MAX; /* QEMU forgets a break that was reached */
+	s->may_hide = run->at_target && !s->stands && run->stopped.why == RS_GDB_STOPPED &&
+		      rs_gdb_has_watches(s->qemu.gdb);
+	return NULL;
+}
+
+/*
+ * Finds a watchpoint that the last instruction before a stop at an instruction hit, before the
+ * machine continues. For such a stop QEMU pauses the machine, and then neither reports the hit nor
+ * forgets it: it takes the next hit for a repetition of this one, and aborts (QEMU 7.2,
+ * replay_break() and cpu_check_watchpoint()). A breakpoint on the next instruction makes QEMU stop
+ * for the debugger at the same place, and report the hit.
+ *
+ * Sets *is_over if there was a hit, or if an interrupt came first and the machine continued, up to
+ * run->icount or, if it steps, by an instruction: that stop is the result of the run.
+ */
+static struct rs_error *hidden_hit(struct rs_session *s, struct rs_session_run *run, bool steps,
+				   bool *is_over)
+{
+	struct rs_gdb *gdb = s->qemu.gdb;
+	struct rs_x86_regs regs;
+	uint64_t pc, before = 0, now = 0;
+	struct rs_error *err = rs_session_icount(s, &before);
+
+	*is_over = s->may_hide = false;
+	if (!err)
+		err = rs_session_registers(s, &regs);
+	if (err)
+		return err;
+	pc = regs.cr0 & 1 ? regs.rip : ((uint64_t)regs.cs << 4) + regs.rip; /* real mode */
+	err = rs_gdb_point(gdb, RS_GDB_EXEC, pc, 1, true);
+	s->is_queried = false;
+	if (!err)
+		err = break_at(s, steps ? before + 1 : run->icount, true);
+	if (!err)
+		err = run_stopped(s, run, &now);
+	if (err || s->ended) {
+		*is_over = true;
+		return err;
+	}
+	*is_over = now != before || run->stopped.why != RS_GDB_STOPPED || (run->stop && *run->stop);
+	return rs_gdb_point(gdb, RS_GDB_EXEC, pc, 1, false);
+}
+
+/* Returns the result of a run that needs no execution. Sets *is_over if there is one. */
+static struct rs_error *run_begin(struct rs_session *s, struct rs_session_run *run, bool steps,
+				  bool *is_over)
+{
+	run->at_target = false;
+	*is_over = s->ended || is_pending(s, run);
+	if (s->ended)
+		run->stopped.why = RS_GDB_ENDED;
+	return *is_over || !s->may_hide ? NULL : hidden_hit(s, run, steps, is_over);
+}
+
 struct rs_error *rs_session_run(struct rs_session *s, struct rs_session_run *run)
 {
 	uint64_t now = 0;
-	struct rs_error *err;
+	bool is_over;
+	struct rs_error *err = run_begin(s, run, false, &is_over);
 
-	run->at_target = false;
-	if (s->ended) {
-		run->stopped.why = RS_GDB_ENDED;
-		return NULL;
-	}
-	if (is_pending(s, run))
-		return NULL;
-	err = machine_continue(s, run);
-	if (!err)
-		err = wait_stop(s, run);
-	if (!err)
-		err = stop_handle(s, run, &now);
-	if (err || s->ended)
-		return err;
-	run->at_target = now == run->icount;
-	if (now >= s->breaks_at)
-		s->breaks_at = UINT64_MAX; /* QEMU forgets a break that was reached */
-	return NULL;
+	if (!err && !is_over)
+		err = machine_continue(s, run);
+	return err || is_over ? err : run_stopped(s, run, &now);
 }
 
 /* ---- seeking -------------------------------------------------------------------------------- */
@@ -574,7 +627,7 @@ static struct rs_error *load(struct rs_session *s, uint64_t icount)
 	if (!err)
 		err = monitor(s, "loadvm", icount);
 	s->breaks_at = UINT64_MAX - 1; /* unknown */
-	s->is_queried = false;
+	s->is_queried = s->may_hide = false;
 	return err;
 }
 
@@ -640,20 +693,16 @@ struct rs_error *rs_session_back(struct rs_session *s, const volatile bool *stop
 
 struct rs_error *rs_session_step(struct rs_session *s, struct rs_session_run *run)
 {
-	uint64_t now;
-	struct rs_error *err;
+	uint64_t now = 0;
+	bool is_over = false;
+	struct rs_error *err = s->ended ? NULL : rs_session_settle(s);
 
-	run->at_target = false;
-	if (s->ended) {
-		run->stopped.why = RS_GDB_ENDED;
-		return NULL;
-	}
-	err = rs_session_settle(s);
-	if (!err && is_pending(s, run))
-		return NULL;
-	s->is_queried = false;
 	if (!err)
-		err = rs_gdb_step(s->qemu.gdb);
+		err = run_begin(s, run, true, &is_over);
+	if (err || is_over)
+		return err;
+	s->is_queried = false;
+	err = rs_gdb_step(s->qemu.gdb);
 	if (!err)
 		err = wait_stop(s, run);
 	return err ? err : stop_handle(s, run, &now);
