@@ -267,9 +267,11 @@ struct rs_error *rs_session_settle(struct rs_session *s)
 	if (err)
 		return err;
 	rs_fast_disarm(s->fast);
-	/* Reports a watchpoint of the same instruction. */
+	/* QEMU reports a watchpoint of the same instruction, if its processor was at rest before
+	 * its main loop. */
 	s->pending = stopped.why == RS_GDB_WATCHED;
 	s->came = stopped;
+	s->may_hide = stopped.why == RS_GDB_STOPPED && rs_gdb_has_watches(s->qemu.gdb);
 	return NULL;
 }
 
