@@ -267,8 +267,8 @@ struct rs_error *rs_session_settle(struct rs_session *s)
 	if (err)
 		return err;
 	rs_fast_disarm(s->fast);
-	/* QEMU reports a watchpoint of the same instruction, if its processor was at rest before
-	 * its main loop. */
+	/* Reports a watchpoint of the same instruction, unless QEMU paused the machine before its
+	 * processor asked for that stop. */
 	s->pending = stopped.why == RS_GDB_WATCHED;
 	s->came = stopped;
 	s->may_hide = stopped.why == RS_GDB_STOPPED && rs_gdb_has_watches(s->qemu.gdb);
@@ -513,8 +513,8 @@ static bool is_pending(struct rs_session *s, struct rs_session_run *run)
 	return true;
 }
 
-/* Handles a stop of a run. */
-static struct rs_error *run_stopped(struct rs_session *s, struct rs_session_run *run, uint64_t *now)
+/* Waits for a stop, and handles it. */
+static struct rs_error *stop_await(struct rs_session *s, struct rs_session_run *run, uint64_t *now)
 {
 	struct rs_error *err = wait_stop(s, run);
 
@@ -523,10 +523,10 @@ static struct rs_error *run_stopped(struct rs_session *s, struct rs_session_run 
 	if (err || s->ended)
 		return err;
 	run->at_target = *now == run->icount;
+	s->may_hide = *now == s->breaks_at && run->stopped.why == RS_GDB_STOPPED &&
+		      rs_gdb_has_watches(s->qemu.gdb);
 	if (*now >= s->breaks_at)
 		s->breaks_at = UINT64_MAX; /* QEMU forgets a break that was reached */
-	s->may_hide = run->at_target && !s->stands && run->stopped.why == RS_GDB_STOPPED &&
-		      rs_gdb_has_watches(s->qemu.gdb);
 	return NULL;
 }
 
@@ -559,13 +559,15 @@ static struct rs_error *hidden_hit(struct rs_session *s, struct rs_session_run *
 	if (!err)
 		err = break_at(s, steps ? before + 1 : run->icount, true);
 	if (!err)
-		err = run_stopped(s, run, &now);
+		err = stop_await(s, run, &now);
 	if (err || s->ended) {
 		*is_over = true;
 		return err;
 	}
 	*is_over = now != before || run->stopped.why != RS_GDB_STOPPED || (run->stop && *run->stop);
-	return rs_gdb_point(gdb, RS_GDB_EXEC, pc, 1, false);
+	if (steps && !*is_over) /* a step and a break must not stop it twice */
+		err = break_at(s, UINT64_MAX, false);
+	return rs_error_first(err, rs_gdb_point(gdb, RS_GDB_EXEC, pc, 1, false));
 }
 
 /* Returns the result of a run that needs no execution. Sets *is_over if there is one. */
@@ -587,7 +589,7 @@ struct rs_error *rs_session_run(struct rs_session *s, struct rs_session_run *run
 
 	if (!err && !is_over)
 		err = machine_continue(s, run);
-	return err || is_over ? err : run_stopped(s, run, &now);
+	return err || is_over ? err : stop_await(s, run, &now);
 }
 
 /* ---- seeking -------------------------------------------------------------------------------- */
@@ -705,9 +707,7 @@ struct rs_error *rs_session_step(struct rs_session *s, struct rs_session_run *ru
 		return err;
 	s->is_queried = false;
 	err = rs_gdb_step(s->qemu.gdb);
-	if (!err)
-		err = wait_stop(s, run);
-	return err ? err : stop_handle(s, run, &now);
+	return err ? err : stop_await(s, run, &now);
 }
 
 /* ---- state ---------------------------------------------------------------------------------- */
