@@ -274,6 +274,8 @@ struct rs_error *rs_exits_merge_causes(const struct rs_exits *exits, bool by_vm,
 
 /* Ringside and schedstat may differ by this part of the wall time. */
 #define RUNNABLE_PARTS 100
+/* This part of the runnable time may be charged differently. */
+#define CHARGE_PARTS 8
 
 static struct rs_error *differ(const struct rs_exits_vcpu *v, const char *what, uint64_t ours,
 			       const char *whose, uint64_t theirs)
@@ -324,20 +326,27 @@ static struct slack slack_of(const struct rs_exits_vcpu *v, uint64_t slack_ns)
 }
 
 /*
- * Only the sum can be compared. From a wake-up to the switch that follows, the scheduler's clock
- * may stand (rq_clock_skip_update() in kernel/sched/core.c): it charges that time to the next
- * thread, as time on the CPU, where Ringside counts it as the last thread's, and as waiting of the
- * next one. It is long if a hypervisor below this kernel takes the CPU away meanwhile.
+ * The scheduler charges a preempted thread until the wake-up that preempts it, not until the switch
+ * (rq_clock_skip_update() in kernel/sched/core.c), so part of the time that Ringside counts as
+ * running is waiting there, a little for each switch.
  */
 static struct rs_error *check_schedstat(const struct rs_exits_vcpu *v, uint64_t on_cpu,
 					uint64_t slack_ns)
 {
-	const uint64_t ours = on_cpu + v->ns[RS_VCPU_WAIT], theirs = v->run_ns + v->wait_ns;
-	const struct slack slack = slack_of(v, slack_ns);
+	uint64_t wait = v->ns[RS_VCPU_WAIT], all = v->run_ns + v->wait_ns;
+	struct slack slack = slack_of(v, slack_ns), run, waits;
 
-	return agree(ours, theirs, &slack)
-		       ? NULL
-		       : differ(v, "on a CPU or waiting for one", ours, "by schedstat", theirs);
+	if (!agree(on_cpu + wait, all, &slack))
+		return differ(v, "on a CPU or waiting for one", on_cpu + wait, "by schedstat", all);
+	slack_ns += all / CHARGE_PARTS;
+	slack = slack_of(v, slack_ns);
+	run = (struct slack){ slack.below_ns, slack_ns };
+	if (!agree(on_cpu, v->run_ns, &run))
+		return differ(v, "on a CPU", on_cpu, "by schedstat", v->run_ns);
+	waits = (struct slack){ slack_ns, slack.above_ns };
+	if (!agree(wait, v->wait_ns, &waits))
+		return differ(v, "waiting for a CPU", wait, "by schedstat", v->wait_ns);
+	return NULL;
 }
 
 static struct rs_error *check_vcpu(const struct rs_exits_vcpu *v, uint64_t slack_ns)
