@@ -332,6 +332,17 @@ static bool is_same_frames(const struct result *was, const struct result *is)
 	       !memcmp(is->frames, was->frames, is->n_frames * sizeof(*is->frames));
 }
 
+/* Returns whether a processor's stack pointer is on the stack of its task, and not on that of
+ * interrupts. */
+static bool is_on_own_stack(struct rs_linux *kernel, uint32_t i)
+{
+	const uint64_t sp = vcpus[i].regs.gpr[7];
+	uint64_t from, to;
+
+	return drop(rs_linux_task_stack(kernel, &running[i].task, &from, &to)) && sp >= from &&
+	       sp < to;
+}
+
 /* Returns whether a change is in the pointer to the current task of a processor in the kernel, and
  * the frames are the first ones of that processor: what it executes and, in an interrupt, what is
  * on the stack of interrupts. The next ones are on none of the wrong task's stacks, which the stack
@@ -343,6 +354,7 @@ static bool is_of_wrong_current(struct rs_linux *kernel, const struct result *is
 
 	for (uint32_t i = 0; i < n_vcpus && is->is_cut && is->n_frames; i++)
 		if (is_same_frames(&running[i], is) &&
+		    (is->n_frames == 1 || !is_on_own_stack(kernel, i)) &&
 		    drop(rs_linux_cpu(kernel, &vcpus[i], &cpu, &base)) &&
 		    drop(rs_linux_current_at(kernel, base, &gva)) && is_hit(kernel, gva, 8))
 			return true;
