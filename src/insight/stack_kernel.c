@@ -19,8 +19,8 @@
 #define CALL_INDIRECT	  0xff
 #define CALL_INDIRECT_REG 2u /* of its ModRM byte */
 #define CALL_BYTES_MAX	  7u
-/* Bytes that the kernel may leave free at the top of a stack, above and below the registers. */
-#define PADDING_MAX 32u
+
+#define RETPOLINE "__x86_indirect_thunk_"
 
 static bool end(struct rs_walk *w, const char *why)
 {
@@ -204,14 +204,37 @@ static bool bp_find(struct rs_walk *w, const struct rs_orc_row *row, uint64_t sp
  * registers. In the first and last instructions of a system call, a part of them is not there. */
 static bool end_without_caller(struct rs_walk *w)
 {
-	uint64_t regs = w->kernel->fields.struct_bytes[RS_STRUCT_REGS];
 	uint64_t used = w->stacks[0].to - w->sp;
 
-	if (w->on || used > regs + PADDING_MAX)
-		return rs_walk_end_at(w, "is in code that has no frame");
-	if (used < regs && w->is_exact)
+	if (!w->on && w->is_exact && used < w->kernel->fields.struct_bytes[RS_STRUCT_REGS])
 		return rs_walk_end_at(w, "enters or leaves the kernel");
+	if (w->on || !rs_linux_pt_regs_is_top(w->kernel, w->stacks[0].to, w->sp))
+		return rs_walk_end_at(w, "is in code that has no frame");
 	return false;
+}
+
+/* Returns whether the address is in a retpoline, a function that jumps to the address in a register
+ * by a return (arch/x86/lib/retpoline.S). Sets *sym and *size to the function. */
+static bool is_retpoline(const struct rs_linux *kernel, uint64_t address, struct rs_ksym *sym,
+			 uint64_t *size)
+{
+	return rs_kallsyms_by_address(kernel->symbols, address, sym, size) &&
+	       !strncmp(sym->name, RETPOLINE, strlen(RETPOLINE));
+}
+
+/* Steps from a retpoline, whose frame the tables do not describe: they mark it as code without a
+ * caller, and at its return they give its target as the caller. Above the caller's address on the
+ * stack is at most one other: first that of a call within the retpoline, then the target. */
+static bool retpoline_step(struct rs_walk *w, const struct rs_ksym *sym, uint64_t size)
+{
+	for (uint32_t i = 0; i < 2 && rs_walk_load(w, w->sp, &w->ip); i++) {
+		w->sp += WORD;
+		if (w->ip - sym->address < size || !rs_walk_is_behind_call(w, w->ip))
+			continue;
+		w->is_exact = w->has_regs = false;
+		return true;
+	}
+	return rs_walk_end_at(w, "is in a retpoline without a caller");
 }
 
 /* Steps to the caller, or to the interrupted code. Returns false at the outermost frame, or if the
@@ -223,15 +246,15 @@ static bool step(struct rs_walk *w)
 	struct rs_ksym sym;
 	uint64_t sp = 0, size;
 
+	w->origin = RS_FRAME_ORC;
+	if (w->is_exact && is_retpoline(w->kernel, w->ip, &sym, &size))
+		return retpoline_step(w, &sym, size);
 	if (!rs_orc_find(w->orc, at, &row)) {
 		if (!rs_bpf_symbol(w->kernel, at, &sym, &size))
 			return rs_walk_end_at(w, "is in no code that the kernel has a table of");
 		w->origin = RS_FRAME_LINK;
 		return rs_walk_bpf_step(w);
 	}
-	w->origin = RS_FRAME_ORC;
-	/* The kernel also marks retpolines in this way (UNWIND_HINT_EMPTY), but they have
-	 * callers. */
 	if (row.type == RS_ORC_END)
 		return end_without_caller(w);
 	if (row.type == RS_ORC_UNDEFINED)

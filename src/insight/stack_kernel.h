@@ -23,6 +23,8 @@ struct rs_error *rs_linux_task_stack(struct rs_linux *kernel, const struct rs_li
  * unchanged. */
 struct rs_error *rs_linux_pt_regs_read(struct rs_linux *kernel, uint64_t gva, bool partial,
 				       struct rs_x86_regs *regs);
+/* Returns whether the registers at the top of a stack that ends at `to` are at `gva`. */
+bool rs_linux_pt_regs_is_top(const struct rs_linux *kernel, uint64_t to, uint64_t gva);
 /* Returns the offset of the part that the processor pushes. */
 uint32_t rs_linux_pt_regs_partial(const struct rs_linux *kernel);
 

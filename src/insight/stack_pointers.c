@@ -35,8 +35,6 @@ static const uint8_t mov_sp_bp[] = { 0x48, 0x89, 0xe5 };
 #define BEGIN_BYTES  (sizeof(endbr) + sizeof(nop5) + BEFORE_BYTES + 1 + sizeof(mov_sp_bp))
 
 #define RETURN_THUNK "__x86_return_thunk"
-/* What the kernel may leave free above the registers, TOP_OF_KERNEL_STACK_PADDING. */
-static const uint32_t paddings[] = { 0, 16 };
 
 /* Instructions of a BPF program before its frame: emit_prologue() of arch/x86/net/bpf_jit_comp.c.
  * The count of its tail calls is cleared, or there is a nop of the same length. */
@@ -106,24 +104,13 @@ static bool entered_from(struct rs_walk *w, uint64_t at)
 	return true;
 }
 
-/* Returns whether the registers at the top of the task's stack are at `at`. */
-static bool is_top(const struct rs_walk *w, uint64_t at)
-{
-	uint32_t bytes = w->kernel->fields.struct_bytes[RS_STRUCT_REGS];
-
-	for (uint32_t i = 0; i < sizeof(paddings) / sizeof(paddings[0]); i++)
-		if (at == w->stacks[0].to - paddings[i] - bytes)
-			return true;
-	return false;
-}
-
 /* Steps from a function that has its frame, or from where the kernel is entered. */
 static bool frame_step(struct rs_walk *w)
 {
 	uint64_t frame = w->bp, registers = frame & 1 ? frame - 1 : frame ? 0 : w->sp;
 
 	if (registers) {
-		if (!is_top(w, registers))
+		if (!rs_linux_pt_regs_is_top(w->kernel, w->stacks[0].to, registers))
 			return frame ? entered_from(w, registers)
 				     : rs_walk_end_at(w, "has no frame pointer");
 		/* A thread of the kernel's never was in user mode. */

@@ -311,6 +311,16 @@ struct rs_error *rs_linux_pt_regs_read(struct rs_linux *kernel, uint64_t gva, bo
 	return err;
 }
 
+bool rs_linux_pt_regs_is_top(const struct rs_linux *kernel, uint64_t to, uint64_t gva)
+{
+	uint32_t bytes = kernel->fields.struct_bytes[RS_STRUCT_REGS];
+
+	for (uint32_t i = 0; i < sizeof(paddings) / sizeof(paddings[0]); i++)
+		if (gva == to - paddings[i] - bytes)
+			return true;
+	return false;
+}
+
 static struct rs_error *user_read(struct rs_linux *kernel, const struct rs_linux_task *task,
 				  bool runs, struct rs_x86_regs *regs)
 {
