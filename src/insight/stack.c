@@ -131,14 +131,6 @@ static void entry_part(struct rs_stacks *s, const struct rs_linux_task *task,
 	set_why(stack->user_why, err);
 }
 
-/* Returns whether a processor in user mode may run this task: whether it has the task's page table,
- * as far as both are known. */
-static bool is_in_user_mode(const struct rs_linux_task *task, const struct rs_x86_regs *regs)
-{
-	return !task->is_kernel &&
-	       (!task->cr3 || !regs->cr3 || rs_linux_is_root(regs->cr3, task->cr3));
-}
-
 /* Sets the kernel's frames. Sets *user to the registers of user mode, if they are found. */
 static void kernel_part(struct rs_stacks *s, const struct rs_linux_task *task,
 			const struct rs_linux_vcpu *vcpu, struct rs_linux_stack *stack,
@@ -148,7 +140,7 @@ static void kernel_part(struct rs_stacks *s, const struct rs_linux_task *task,
 	struct rs_error *err = NULL;
 
 	if (vcpu && vcpu->regs.cs & 3) {
-		if (is_in_user_mode(task, &vcpu->regs))
+		if (rs_linux_is_in_task(task, &vcpu->regs))
 			*user = vcpu->regs;
 		else
 			snprintf(stack->kernel_why, sizeof(stack->kernel_why),

@@ -152,7 +152,8 @@ bool rs_walk_registers(struct rs_walk *w, uint64_t at, bool partial)
 	uint32_t bytes = w->kernel->fields.struct_bytes[RS_STRUCT_REGS];
 	struct rs_error *err;
 
-	if (stack_at(w, gva + skipped, bytes - skipped) == NOT_ON)
+	w->regs_on = stack_at(w, gva + skipped, bytes - skipped);
+	if (w->regs_on == NOT_ON)
 		return false;
 	err = rs_linux_pt_regs_read(w->kernel, gva, partial, &w->regs);
 	rs_error_free(err);
@@ -335,6 +336,12 @@ static bool is_beginning(const struct rs_linux *kernel, uint64_t address)
 	       sym.address == address;
 }
 
+bool rs_linux_is_in_task(const struct rs_linux_task *task, const struct rs_x86_regs *regs)
+{
+	return !task->is_kernel &&
+	       (!task->cr3 || !regs->cr3 || rs_linux_is_root(regs->cr3, task->cr3));
+}
+
 void rs_linux_kernel_frames(struct rs_linux *kernel, const struct rs_orc *orc,
 			    const struct rs_linux_task *task, const struct rs_linux_vcpu *vcpu,
 			    const struct rs_x86_regs *from, struct rs_linux_stack *stack,
@@ -383,6 +390,10 @@ void rs_linux_kernel_frames(struct rs_linux *kernel, const struct rs_orc *orc,
 	if (!w.has_regs) {
 		snprintf(stack->user_why, sizeof(stack->user_why),
 			 "only the processor's part of the saved registers is known");
+		return;
+	}
+	if (w.regs_on && vcpu && !rs_linux_is_in_task(task, &vcpu->regs)) {
+		end(&w, "its processor was in the user mode of another task");
 		return;
 	}
 	*user = w.regs;

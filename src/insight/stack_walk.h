@@ -29,8 +29,9 @@ struct rs_walk {
 	uint64_t ip, sp, bp;
 	bool is_exact;
 	enum rs_frame_origin origin; /* of the frame */
-	struct rs_x86_regs regs; /* of the frame, if has_regs: rsp and rip apart */
+	struct rs_x86_regs regs;     /* of the frame, if has_regs: rsp and rip apart */
 	bool has_regs;
+	uint32_t regs_on; /* the stack of the last saved registers */
 };
 
 /* Ends the walk, with why: about the address of the frame. Returns false. */
