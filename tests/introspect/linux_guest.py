@@ -14,10 +14,13 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "bed"), os.path.join(HERE, "..", "house")]
 import bed  # noqa: E402
+import gdb_stub  # noqa: E402
 
 LIMIT_S = 400
 MEMORY_MIB = 256
 GAMMA_MARK = "R15=67616d6d61676d61"  # of linux_init.c
+ENTRY = "asm_sysvec_apic_timer_interrupt"
+ENTRY_STACK = "RSP=fffffe"  # in the area of the processors' entries; no other stack is there
 DATA = b"mapped " * 4096
 MODULES = ("fuse", "tun")  # of linux_init.c
 APPEND = f"console=ttyS0 {bed.QUIET} panic=-1 tsc=reliable no_timer_check "
@@ -106,6 +109,24 @@ def stop_in_gamma(monitor):
     raise bed.Hung("gamma did not run")
 
 
+def stop_at_entry(monitor, port, address):
+    """Stops the machine at the first instruction of an interrupt of user mode: the registers that
+    the processor saved are on its entry stack, and the kernel has not saved any."""
+    monitor.command("human-monitor-command",
+                    **{"command-line": f"gdbserver unix:{port},server=on,wait=off"})
+    stub, point = gdb_stub.Stub(port), f"1,{address:x},1"
+    until = time.monotonic() + LIMIT_S
+    while time.monotonic() < until:
+        stub.ask("Z" + point)
+        stub.ask("c")
+        output = monitor.command("human-monitor-command", **{"command-line": "info registers -a"})
+        if any(f"RIP={address:016x}" in cpu and ENTRY_STACK in cpu for cpu in output.split("CPU#")):
+            return
+        stub.ask("z" + point)
+        stub.ask("s")
+    raise bed.Hung("no interrupt of user mode")
+
+
 def modules(kernel, apt):
     """Modules of a kernel, those of MODULES that it has not built in, by their names: their contents,
     which Debian may have compressed."""
@@ -134,9 +155,12 @@ def initramfs(directory, contents):
     return path
 
 
-def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_MIB, suite=None):
+def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_MIB, suite=None,
+         symbol=None):
     """Boots the newest kernel of a meta package, of this Debian or of another suite of it. Returns
-    the guest's output, and the path of its core."""
+    the guest's output, and the path of its core. If the function `symbol` is given, which finds a
+    kernel's function by a core, there is a second core, of the same name and .entry: of a processor
+    at the first instruction of an interrupt."""
     qemu = bed.need("qemu-system-x86_64", "qemu-system-x86")
     apt = bed.suite_apt(suite) if suite else bed.HOST
     kernel = bed.kernel_image(package, apt)
@@ -155,6 +179,9 @@ def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_M
             monitor = Monitor(port)
             stop_in_gamma(monitor)
             monitor.command("dump-guest-memory", paging=False, protocol="file:" + core)
+            if symbol:
+                stop_at_entry(monitor, port + ".gdb", symbol(core, ENTRY))
+                monitor.command("dump-guest-memory", paging=False, protocol=f"file:{core}.entry")
             monitor.command("quit")
             process.wait(timeout=LIMIT_S)
         finally:
