@@ -48,9 +48,10 @@ struct rs_exits_vcpu {
 	bool sched_known;
 	uint64_t run_ns, wait_ns; /* schedstat's */
 	/* Since its first event: sleeps that ended without a wake-up; arrivals on a CPU without a
-	 * departure before; how much earlier than traced its sleeps may begin for the scheduler. */
+	 * departure before; how much earlier than traced its sleeps may begin for the scheduler;
+	 * the waiting that followed wake-ups. */
 	uint32_t unwoken, unleft;
-	uint64_t early_ns;
+	uint64_t early_ns, woken_ns;
 };
 
 /* A cause's maximum in an interval of a live session, unless it is the largest so far. */

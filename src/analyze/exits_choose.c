@@ -329,6 +329,10 @@ static struct slack slack_of(const struct rs_exits_vcpu *v, uint64_t slack_ns)
  * The scheduler charges a preempted thread until the wake-up that preempts it, not until the switch
  * (rq_clock_skip_update() in kernel/sched/core.c), so part of the time that Ringside counts as
  * running is waiting there, a little for each switch.
+ *
+ * In the same way it charges a woken thread from its wake-up on, if that preempts the thread on the
+ * CPU or the idle thread. The part of the waiting that follows a wake-up may thus be running there:
+ * all of it, if a hypervisor below this kernel runs the CPU only later.
  */
 static struct rs_error *check_schedstat(const struct rs_exits_vcpu *v, uint64_t on_cpu,
 					uint64_t slack_ns)
@@ -340,10 +344,10 @@ static struct rs_error *check_schedstat(const struct rs_exits_vcpu *v, uint64_t 
 		return differ(v, "on a CPU or waiting for one", on_cpu + wait, "by schedstat", all);
 	slack_ns += all / CHARGE_PARTS;
 	slack = slack_of(v, slack_ns);
-	run = (struct slack){ slack.below_ns, slack_ns };
+	run = (struct slack){ slack.below_ns, slack_ns + v->woken_ns };
 	if (!agree(on_cpu, v->run_ns, &run))
 		return differ(v, "on a CPU", on_cpu, "by schedstat", v->run_ns);
-	waits = (struct slack){ slack_ns, slack.above_ns };
+	waits = (struct slack){ slack_ns + v->woken_ns, slack.above_ns };
 	if (!agree(wait, v->wait_ns, &waits))
 		return differ(v, "waiting for a CPU", wait, "by schedstat", v->wait_ns);
 	return NULL;

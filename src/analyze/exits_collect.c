@@ -230,6 +230,7 @@ static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool entries
 		.unwoken = t->time.unwoken,
 		.unleft = t->time.unleft,
 		.early_ns = t->time.early_ns,
+		.woken_ns = t->time.woken_ns,
 		/* There is no difference to compute if the thread has ended, or if there is only
 		 * one line. */
 		.sched_known =

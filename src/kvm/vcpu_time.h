@@ -68,6 +68,7 @@ struct rs_vcpu_time {
 	uint64_t polled_ns;
 	uint64_t on_at;	   /* on a CPU since then, or since the watch began; 0: unknown */
 	uint64_t early_ns; /* the scheduler's clock may have been so much behind at sleeps */
+	uint64_t woken_ns; /* the part of ns[WAIT] that began at a wake-up */
 	uint64_t ns[RS_VCPU_STATES];
 	uint32_t state;	  /* GUEST, KERNEL, USER, or UNKNOWN: the state while it is on a CPU */
 	uint32_t off;	  /* enum rs_vcpu_off */
@@ -139,6 +140,7 @@ static inline void rs_vcpu_account_off(struct rs_vcpu_time *t, uint64_t now)
 	if (t->off == RS_VCPU_SLEEPING) {
 		if (!rs_vcpu_is_woken(t, wake, now))
 			wake = now;
+		t->woken_ns += now > wake ? now - wake : 0;
 		if (t->state == RS_VCPU_USER)
 			RS_VCPU_ACCOUNT(t, wake, RS_VCPU_BLOCKED);
 		else

@@ -137,6 +137,19 @@ TEST(a_wake_up_is_traced_after_the_scheduler_counts_it)
 		  "on a CPU or waiting for one 1500000 ns, by schedstat 1600000");
 }
 
+/* The scheduler's clock may stand from the wake-up to the switch, so all waiting after it may be
+ * charged as running, and no more. */
+TEST(waiting_after_a_wake_up_may_be_charged_as_running)
+{
+	CHECK_OK(session_of((struct a_sleep){ 1101000, 0, 1500000, 500000 }));
+	CHECK_OK(session_of((struct a_sleep){ 1101000, 0, 1800000, 200000 }));
+	CHECK_OK(session_of((struct a_sleep){ 1101000, 0, 2000000, 0 }));
+	/* Only 200000 ns followed a wake-up, and an eighth may be charged otherwise anyway. */
+	CHECK_OK(session_of((struct a_sleep){ 1401000, 0, 1500000 + 400000, 0 }));
+	CHECK_ERR(session_of((struct a_sleep){ 1401000, 0, 1500000 + 471000, 0 }), RS_FAILED,
+		  "on a CPU 1500000 ns, by schedstat 1971000");
+}
+
 /* The scheduler's clock may have stood since the thread came on its CPU, 1100000 ns before its
  * sleep, so schedstat may have that much less time on it. */
 TEST(a_sleep_begins_earlier_for_the_scheduler)
