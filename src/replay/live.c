@@ -62,6 +62,7 @@ struct rs_live {
 	uint64_t stopped_at_ns; /* host's clock */
 	uint64_t ran_ns;	/* since the measurement began, as the values below */
 	uint64_t begin_ns, stops, stopped_ns;
+	uint64_t hiding; /* stops that were requested while memory was watched */
 
 	uint64_t port, last, ticks; /* of the timer, 0: none; its last value; its advance */
 	uint64_t ran_since;	    /* time run since it was read */
@@ -398,6 +399,8 @@ static struct rs_error *has_stopped(struct rs_live *live, uint64_t went_at,
 	live->ran_ns += live->stopped_at_ns - went_at;
 	live->ran_since += live->stopped_at_ns - went_at;
 	live->stops++;
+	live->hiding += stopped->why == RS_GDB_STOPPED && stopped->signal == RS_GDB_INTERRUPT &&
+			rs_gdb_has_watches(live->gdb);
 	live->thread = stopped->thread;
 	/* A machine that has shut down, or cannot continue, reports another signal. */
 	if (stopped->why == RS_GDB_STOPPED && stopped->signal != RS_GDB_TRAP &&
@@ -608,6 +611,7 @@ void rs_live_distortion(struct rs_live *live, struct rs_distortion *d)
 		read_clock(live);
 	d->clock = live->port;
 	d->stops = live->stops;
+	d->hiding = live->hiding;
 	d->ran_ns = live->ran_ns;
 	d->stopped_ns = live->stopped_ns;
 	d->host_ns = live->stopped_at_ns - live->begin_ns;
@@ -627,13 +631,19 @@ static double seconds(uint64_t ns)
 
 void rs_distortion_text(const struct rs_distortion *d, char text[RS_DISTORTION_BYTES])
 {
+	char hidden[96] = "";
+
+	if (d->hiding)
+		snprintf(hidden, sizeof(hidden),
+			 "; QEMU may have hidden an access to watched memory at each of %s",
+			 RS_COUNT_OF(d->hiding, "stop"));
 	snprintf(text, RS_DISTORTION_BYTES,
 		 "the guest's clock advanced %.6f s in %.6f s of the host's: %.6f s behind, all "
 		 "took "
 		 "%.3f times as long (without probes it advanced %.6f s a second%s); %s, "
-		 "%.6f s in all%s",
+		 "%.6f s in all%s%s",
 		 seconds(d->guest_ns), seconds(d->host_ns), (double)d->behind_ns / 1e9, d->factor,
 		 d->rate, d->clock ? "" : ", by assumption: it has no clock that can be read",
-		 RS_COUNT_OF(d->stops, "stop"), seconds(d->stopped_ns),
+		 RS_COUNT_OF(d->stops, "stop"), seconds(d->stopped_ns), hidden,
 		 d->ended ? "; then its QEMU ended" : "");
 }

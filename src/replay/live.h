@@ -84,6 +84,7 @@ struct rs_distortion {
 	uint64_t ran_ns;	    /* time that the machine ran */
 	double rate;		    /* guest's time per host's, without probes; 1 without a clock */
 	uint64_t stops, stopped_ns; /* number of stops, and the time that the machine was stopped */
+	uint64_t hiding;   /* stops at which QEMU may have hidden an access to watched memory */
 	int64_t behind_ns; /* delay of the guest's clock relative to a run without probes */
 	double factor;	   /* slowdown */
 };
@@ -91,7 +92,7 @@ struct rs_distortion {
 void rs_live_distortion(struct rs_live *live, struct rs_distortion *distortion);
 
 /* Formats it as one line of text. */
-#define RS_DISTORTION_BYTES 384
+#define RS_DISTORTION_BYTES 512
 void rs_distortion_text(const struct rs_distortion *distortion, char text[RS_DISTORTION_BYTES]);
 
 #endif
