@@ -387,13 +387,13 @@ void rs_linux_kernel_frames(struct rs_linux *kernel, const struct rs_orc *orc,
 	w.visited = 1u << w.on;
 	if (!frames_find(&w))
 		return;
+	if (w.regs_on && vcpu && !rs_linux_is_in_task(task, &vcpu->regs)) {
+		end(&w, "its processor was in the user mode of another task");
+		return;
+	}
 	if (!w.has_regs) {
 		snprintf(stack->user_why, sizeof(stack->user_why),
 			 "only the processor's part of the saved registers is known");
-		return;
-	}
-	if (w.regs_on && vcpu && !rs_linux_is_in_task(task, &vcpu->regs)) {
-		end(&w, "its processor was in the user mode of another task");
 		return;
 	}
 	*user = w.regs;

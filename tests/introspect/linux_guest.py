@@ -20,6 +20,7 @@ LIMIT_S = 400
 MEMORY_MIB = 256
 GAMMA_MARK = "R15=67616d6d61676d61"  # of linux_init.c
 ENTRY = "asm_sysvec_apic_timer_interrupt"
+ENTRY_STEPS = 5  # asm_sysvec_apic_timer_interrupt() of Linux 6.1 calls error_entry() within them
 ENTRY_STACK = "RSP=fffffe"  # in the area of the processors' entries; no other stack is there
 DATA = b"mapped " * 4096
 MODULES = ("fuse", "tun")  # of linux_init.c
@@ -111,7 +112,8 @@ def stop_in_gamma(monitor):
 
 def stop_at_entry(monitor, port, address):
     """Stops the machine at the first instruction of an interrupt of user mode: the registers that
-    the processor saved are on its entry stack, and the kernel has not saved any."""
+    the processor saved are on its entry stack, and the kernel has not saved any. Returns a stub,
+    which can step the processor."""
     monitor.command("human-monitor-command",
                     **{"command-line": f"gdbserver unix:{port},server=on,wait=off"})
     stub, point = gdb_stub.Stub(port), f"1,{address:x},1"
@@ -121,7 +123,7 @@ def stop_at_entry(monitor, port, address):
         stub.ask("c")
         output = monitor.command("human-monitor-command", **{"command-line": "info registers -a"})
         if any(f"RIP={address:016x}" in cpu and ENTRY_STACK in cpu for cpu in output.split("CPU#")):
-            return
+            return stub
         stub.ask("z" + point)
         stub.ask("s")
     raise bed.Hung("no interrupt of user mode")
@@ -159,8 +161,8 @@ def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_M
          symbol=None):
     """Boots the newest kernel of a meta package, of this Debian or of another suite of it. Returns
     the guest's output, and the path of its core. If the function `symbol` is given, which finds a
-    kernel's function by a core, there is a second core, of the same name and .entry: of a processor
-    at the first instruction of an interrupt."""
+    kernel's function by a core, there are two more, of the same name and .entry, .called: of a
+    processor at the first instruction of an interrupt, and some later, in error_entry()."""
     qemu = bed.need("qemu-system-x86_64", "qemu-system-x86")
     apt = bed.suite_apt(suite) if suite else bed.HOST
     kernel = bed.kernel_image(package, apt)
@@ -180,8 +182,11 @@ def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_M
             stop_in_gamma(monitor)
             monitor.command("dump-guest-memory", paging=False, protocol="file:" + core)
             if symbol:
-                stop_at_entry(monitor, port + ".gdb", symbol(core, ENTRY))
+                stub = stop_at_entry(monitor, port + ".gdb", symbol(core, ENTRY))
                 monitor.command("dump-guest-memory", paging=False, protocol=f"file:{core}.entry")
+                for _ in range(ENTRY_STEPS):
+                    stub.ask("s")
+                monitor.command("dump-guest-memory", paging=False, protocol=f"file:{core}.called")
             monitor.command("quit")
             process.wait(timeout=LIMIT_S)
         finally:
