@@ -202,16 +202,30 @@ static bool bp_find(struct rs_walk *w, const struct rs_orc_row *row, uint64_t sp
 }
 
 /* Ends the walk in code that has no caller. The outermost frame of a task is just below its saved
- * registers. In the first and last instructions of a system call, a part of them is not there. */
+ * registers. In the first and last instructions of a system call, a part of them is not there. If
+ * the kernel leaves free bytes above them, the part can be as long as all of them elsewhere. */
 static bool end_without_caller(struct rs_walk *w)
 {
 	uint64_t used = w->stacks[0].to - w->sp;
+	bool is_top = rs_linux_pt_regs_is_top(w->kernel, w->stacks[0].to, w->sp);
 
-	if (!w->on && w->is_exact && used < w->kernel->fields.struct_bytes[RS_STRUCT_REGS])
+	if (!w->on && w->is_exact &&
+	    (used < w->kernel->fields.struct_bytes[RS_STRUCT_REGS] ||
+	     (is_top && !w->task->is_kernel)))
 		return rs_walk_end_at(w, "enters or leaves the kernel");
-	if (w->on || !rs_linux_pt_regs_is_top(w->kernel, w->stacks[0].to, w->sp))
+	if (w->on || !is_top)
 		return rs_walk_end_at(w, "is in code that has no frame");
 	return false;
+}
+
+/* Returns whether an address is the beginning of a function, so that no call precedes it. */
+static bool is_beginning(struct rs_linux *kernel, uint64_t address)
+{
+	const char *module;
+	struct rs_ksym sym;
+	uint64_t size;
+
+	return rs_linux_symbol(kernel, address, &sym, &size, &module) && sym.address == address;
 }
 
 /* Returns whether the address is in a retpoline, a function that jumps to the address in a register
@@ -230,7 +244,8 @@ static bool retpoline_step(struct rs_walk *w, const struct rs_ksym *sym, uint64_
 {
 	for (uint32_t i = 0; i < 2 && rs_walk_load(w, w->sp, &w->ip); i++) {
 		w->sp += WORD;
-		if (w->ip - sym->address < size || !rs_walk_is_behind_call(w, w->ip))
+		if (w->ip - sym->address < size || is_beginning(w->kernel, w->ip) ||
+		    !rs_walk_is_behind_call(w, w->ip))
 			continue;
 		w->is_exact = w->has_regs = false;
 		return true;
@@ -324,16 +339,6 @@ static bool frames_find(struct rs_walk *w)
 		put(w);
 	}
 	return end(w, "the stack has more frames");
-}
-
-/* Returns whether an address is the beginning of a function, so that no call precedes it. */
-static bool is_beginning(const struct rs_linux *kernel, uint64_t address)
-{
-	struct rs_ksym sym;
-	uint64_t size;
-
-	return rs_kallsyms_by_address(kernel->symbols, address, &sym, &size) &&
-	       sym.address == address;
 }
 
 bool rs_linux_is_in_task(const struct rs_linux_task *task, const struct rs_x86_regs *regs)
