@@ -35,7 +35,7 @@ class Said:
         self.symbols, self.tasks, self.maps = [], {1: set(), 2: set()}, {}
         self.syscalls, self.stacks = {}, {1: {}, 2: {}}
         self.modules, self.of_modules = {}, []
-        self.count = self.now_ns = self.version = None
+        self.count = self.now_ns = self.version = self.text = None
         for line in console.splitlines():
             kind, _, rest = line.partition(" ")
             words = rest.split()
@@ -54,6 +54,8 @@ class Said:
                 self.of_modules.append((int(words[0], 16), words[1], words[2].strip("[]")))
             elif kind == "G":
                 self.modules[words[0]] = int(words[5], 16)
+            elif kind == "A":
+                self.text = int(rest, 16)
             elif kind == "C":
                 self.count = int(rest)
             elif kind == "N":

@@ -5,6 +5,7 @@
  *
  *	T PASS PID TID PPID COMM	a task, of /proc/PID/task/TID/stat; twice, as PASS 1 and 2
  *	S ADDRESS NAME			a symbol, of /proc/kallsyms: one of STRIDE
+ *	A ADDRESS			the kernel's first byte: _text, of /proc/kallsyms
  *	M PID LINE			a line of /proc/PID/maps
  *	Y TID LINE			/proc/PID/task/TID/syscall, of a task that waits
  *	K PASS TID LINE			a line of /proc/PID/task/TID/stack
@@ -283,8 +284,12 @@ static void symbols_print(void)
 		/* Those of modules follow the kernel's own. */
 		if (sscanf(line, "%31s %*c %599s %99s", address, name, module) == 3)
 			printf("F %s %s %s\n", address, name, module);
-		else if (!(n++ % STRIDE) && sscanf(line, "%31s %*c %599s", address, name) == 2)
-			printf("S %s %s\n", address, name);
+		else if (sscanf(line, "%31s %*c %599s", address, name) == 2) {
+			if (!(n++ % STRIDE))
+				printf("S %s %s\n", address, name);
+			if (!strcmp(name, "_text"))
+				printf("A %s\n", address);
+		}
 	}
 	printf("C %lu\n", n);
 }
