@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "event/catalogue.h"
@@ -197,6 +198,17 @@ static bool is_unused(int fd)
 	return n >= 0 && ((size_t)n < sizeof(head) || !head.magic);
 }
 
+/* Locks the file against other repairs. Returns false if the program runs, which has it locked
+ * until it exits, or another repair of it. */
+static bool lock_take(int fd)
+{
+	struct stat st;
+
+	/* Those who ask whether the program runs have it locked with LOCK_SH for a moment. */
+	return !flock(fd, LOCK_SH | LOCK_NB) && !flock(fd, LOCK_EX) && !fstat(fd, &st) &&
+	       st.st_nlink;
+}
+
 struct rs_error *rs_rests_open(struct rs_trace *trace, struct rs_rests **out)
 {
 	char name[RS_SURVIVE_NAME_BYTES], *path = NULL;
@@ -215,11 +227,12 @@ struct rs_error *rs_rests_open(struct rs_trace *trace, struct rs_rests **out)
 		return NULL;
 	}
 	err = rs_shared_open(path, O_RDONLY, RS_SHARED_FILE, &fd);
-	/* Held by the program until it exits. */
-	if (!err && flock(fd, LOCK_EX | LOCK_NB)) {
+	if (!err && !lock_take(fd)) {
 		close(fd);
 		err = rs_error_create(RS_USAGE,
-				      "%s: the program that records this trace still runs", path);
+				      "%s: the program that records this trace still runs, or "
+				      "another repair of it",
+				      path);
 	}
 	if (!err && is_unused(fd)) {
 		close(fd);

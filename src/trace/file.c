@@ -120,7 +120,7 @@ static bool is_dead(const char *path, struct dead *dead)
 		rs_error_free(err);
 		return false;
 	}
-	free = !fstat(fd, &st) && !flock(fd, LOCK_EX | LOCK_NB);
+	free = !fstat(fd, &st) && !flock(fd, LOCK_SH | LOCK_NB);
 	close(fd);
 	*dead = (struct dead){ (char *)(uintptr_t)path, st.st_mtim, (uint64_t)st.st_blocks * 512 };
 	return free;

@@ -4,8 +4,10 @@
  * whatever starts and ends meanwhile. trace_signal.c covers signals in the middle of puts.
  */
 #include "event_kit.h"
+#include "shared_kit.h"
 
 #include <pthread.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -675,8 +677,8 @@ static void *emit_one(void *unused)
 	return unused;
 }
 
-/* Records in a process, which forks a child and is killed. Returns the child's pid. */
-static pid_t killed_with_a_child(const char *path)
+/* Records in a process, which forks a child and is killed. Returns the child's pid, and its own. */
+static pid_t killed_with_a_child(const char *path, pid_t *killed)
 {
 	struct rs_recorder_options options = { .directory = path, .poll_us = 200 };
 	struct rs_recorder *recorder;
@@ -695,19 +697,19 @@ static pid_t killed_with_a_child(const char *path)
 		/* A forked child's first thread does not trace. */
 		if (pthread_create(&thread, NULL, emit_one, NULL) || pthread_join(thread, NULL))
 			_exit(1);
-		child = fork();
-		if (!child) {
-			pause();
-			_exit(0);
-		}
-		if (write(ends[1], &child, sizeof(child)) == sizeof(child))
+		if (fork())
 			raise(SIGKILL);
+		/* The child gave up the locks before fork() returned: pthread_atfork(). */
+		child = getpid();
+		if (write(ends[1], &child, sizeof(child)) == sizeof(child))
+			pause();
 		_exit(1);
 	}
 	close(ends[1]);
 	CHECK(read(ends[0], &child, sizeof(child)) == sizeof(child));
 	close(ends[0]);
 	waitpid(pid, NULL, 0);
+	*killed = pid;
 	return child;
 }
 
@@ -715,13 +717,47 @@ TEST(a_child_that_lives_on_does_not_keep_the_locks)
 {
 	struct rs_repair_result result;
 	struct recording r = { .got = got_sink() };
-	pid_t child;
+	pid_t child, killed;
 
 	join(r.path, make_temp(r.temp), "trace");
-	child = killed_with_a_child(r.path);
+	child = killed_with_a_child(r.path, &killed);
 	REQUIRE(child > 0);
 	CHECK_OK(rs_trace_repair(r.path, &result));
 	kill(child, SIGKILL);
+	REQUIRE_OK(rs_trace_open(r.path, &r.trace));
+	CHECK_OK(trace_read_all(r.trace, &r.got));
+	CHECK_EQ_U64(count(&r, "one"), 1);
+	recording_deinit(&r);
+}
+
+static void *close_soon(void *fd)
+{
+	usleep(20000);
+	close(*(int *)fd);
+	return NULL;
+}
+
+TEST(others_who_look_whether_the_program_runs_do_not_prevent_a_repair)
+{
+	struct rs_repair_result result;
+	struct recording r = { .got = got_sink() };
+	char file[PATH_MAX];
+	pthread_t thread;
+	pid_t child, killed;
+	int fd;
+
+	join(r.path, make_temp(r.temp), "trace");
+	child = killed_with_a_child(r.path, &killed);
+	REQUIRE(child > 0);
+	kill(child, SIGKILL);
+	if (!shared_rings(killed, file))
+		TEST_SKIP("there is no tmpfs for a file of rings");
+	fd = open(file, O_RDONLY);
+	REQUIRE(!flock(fd, LOCK_SH)); /* as file.c and waiting.c do */
+	REQUIRE(!pthread_create(&thread, NULL, close_soon, &fd));
+	CHECK_OK(rs_trace_repair(r.path, &result));
+	pthread_join(thread, NULL);
+	CHECK(access(file, F_OK));
 	REQUIRE_OK(rs_trace_open(r.path, &r.trace));
 	CHECK_OK(trace_read_all(r.trace, &r.got));
 	CHECK_EQ_U64(count(&r, "one"), 1);

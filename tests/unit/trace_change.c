@@ -4,20 +4,13 @@
  * recorder's file gets the rings that the threads had before. Every event is in one of the traces,
  * in the order of its emitter, or is reported as lost.
  */
-#include "../test.h"
+#include "shared_kit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <glob.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/mount.h>
-#include <unistd.h>
 
-#include "ring/shared.h"
-#include "ring/survive.h"
 #include "trace/trace.h"
 #include <ringside/reader.h>
 #include <ringside/recorder.h>
@@ -162,19 +155,14 @@ static void storm(void)
 	}
 }
 
-/* Returns whether a file of rings can be made here. Root has its own /run and /dev/shm: the files
- * of other programs would be counted, too. */
+/* Returns whether a file of rings can be made here. */
 static bool has_place(void)
 {
 	struct rs_trace_file *file = NULL;
 	static const uint8_t uuid[16] = { 1 };
 	struct rs_error *err;
 
-	if (!geteuid() && !unshare(CLONE_NEWNS) &&
-	    !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
-		mount("tmpfs", "/run", "tmpfs", 0, NULL);
-		mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL);
-	}
+	shared_folders_own();
 	err = rs_trace_file_create(uuid, NULL, &file);
 	if (err)
 		printf("# %s\n", rs_error_text(err));
@@ -185,13 +173,9 @@ static bool has_place(void)
 
 static uint64_t files(void)
 {
-	glob_t found = { 0 };
-	uint64_t n;
+	char file[PATH_MAX];
 
-	CHECK_OK(rs_shared_find("rings-*", &found));
-	n = found.gl_pathc;
-	globfree(&found);
-	return n;
+	return shared_rings(getpid(), file);
 }
 
 /* Returns how many rings are in the file; UINT32_MAX, which ends a wait, if it cannot be read. */
@@ -199,14 +183,12 @@ static uint32_t rings_in_file(void)
 {
 	struct rs_survive_place place;
 	struct rs_survive_head head = { 0 };
-	glob_t found = { 0 };
+	char file[PATH_MAX];
 	uint32_t n = 0;
 	int fd = -1;
 
-	CHECK_OK(rs_shared_find("rings-*", &found));
-	if (CHECK(found.gl_pathc == 1))
-		fd = open(found.gl_pathv[0], O_RDONLY);
-	globfree(&found);
+	if (CHECK_EQ_U64(shared_rings(getpid(), file), 1))
+		fd = open(file, O_RDONLY);
 	if (!CHECK(pread(fd, &head, sizeof(head), 0) == sizeof(head)))
 		n = UINT32_MAX;
 	for (uint32_t i = 0; i < head.places; i++) {
@@ -296,13 +278,11 @@ static uint32_t mappings(void)
 /* Returns the memory of the file of rings. */
 static uint64_t file_memory(void)
 {
-	glob_t found = { 0 };
 	struct stat st = { 0 };
+	char file[PATH_MAX];
 
-	CHECK_OK(rs_shared_find("rings-*", &found));
-	if (CHECK(found.gl_pathc == 1))
-		CHECK(!stat(found.gl_pathv[0], &st));
-	globfree(&found);
+	if (CHECK_EQ_U64(shared_rings(getpid(), file), 1))
+		CHECK(!stat(file, &st));
 	return (uint64_t)st.st_blocks * 512;
 }
 
