@@ -119,6 +119,7 @@ int main(void)
 	usleep(200000);
 	ps();
 	listed();
+	ps();
 	waitpid(start(adder), NULL, 0);
 	reboot(RB_POWER_OFF);
 	return 0;

@@ -25,7 +25,7 @@
 #endif
 /* Rounds, in units: primes. */
 enum { FIRST = 5, SECOND = 8, BETA = 7, RECURSIONS = 3 };
-enum { AGAIN_UNIT = 10000, PRINT_US = 100000, CALLS = 20000 };
+enum { AGAIN_UNIT = 10000, PRINT_US = 100000, CALLS = 40000 };
 
 static long unit = UNIT;
 static int batons[2][2]; /* pipes: a byte in one of them allows alpha's turns, or beta's */
