@@ -432,7 +432,9 @@ static struct rs_error *query_continue(struct rs_session *s, struct wait *w)
 	struct rs_error *err;
 
 	w->where_requested = false;
-	if (w->stop_requested || w->run->stopped.why != RS_GDB_STOPPED)
+	/* Another stop than the requested one ended the run: a machine that stands ignores it. */
+	if (w->stop_requested || w->run->stopped.why != RS_GDB_STOPPED ||
+	    w->run->stopped.signal != RS_GDB_INTERRUPT)
 		return NULL;
 	err = rs_session_icount(s, &now);
 	if (!err)
