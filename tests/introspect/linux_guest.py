@@ -21,10 +21,13 @@ MEMORY_MIB = 256
 GAMMA_MARK = "R15=67616d6d61676d61"  # of linux_init.c
 ENTRY = "asm_sysvec_apic_timer_interrupt"
 ENTRY_STEPS = 5  # asm_sysvec_apic_timer_interrupt() of Linux 6.1 calls error_entry() within them
+INTERRUPTS = 0x200  # of EFLAGS
 ENTRY_STACK = "RSP=fffffe"  # in the area of the processors' entries; no other stack is there
 DATA = b"mapped " * 4096
 MODULES = ("fuse", "tun")  # of linux_init.c
-APPEND = f"console=ttyS0 {bed.QUIET} panic=-1 tsc=reliable no_timer_check "
+# The kernel's reports of a slow machine would be among the guest's lines.
+SILENT = "loglevel=1 nosoftlockup workqueue.watchdog_thresh=0"
+APPEND = f"console=ttyS0 {bed.QUIET} {SILENT} panic=-1 tsc=reliable no_timer_check "
 
 
 class Said:
@@ -98,35 +101,47 @@ def console_until_ready(process, path):
     raise bed.Hung(f"the guest did not print READY: {output[-3000:]}")
 
 
+def processors(monitor):
+    """The text of each processor's registers."""
+    return monitor.command("human-monitor-command",
+                           **{"command-line": "info registers -a"}).split("CPU#")[1:]
+
+
+def is_between(cpu):
+    """Whether a processor may be in the middle of a task switch, or of setting the kernel's time: it is
+    in the kernel, without interrupts. Then two tasks are on the processor, or the time is unknown."""
+    return "CPL=0" in cpu and not int(re.search(r"\b[ER]FL=([0-9a-f]+)", cpu)[1], 16) & INTERRUPTS
+
+
 def stop_in_gamma(monitor):
     """Stops the machine while a processor executes gamma, which the kernel may interrupt at any
-    time."""
+    time, and no other is between two states."""
     until = time.monotonic() + LIMIT_S
     while time.monotonic() < until:
         monitor.command("stop")
-        output = monitor.command("human-monitor-command", **{"command-line": "info registers -a"})
-        if any(GAMMA_MARK in cpu and "CPL=3" in cpu for cpu in output.split("CPU#")):
+        cpus = processors(monitor)
+        if any(GAMMA_MARK in cpu and "CPL=3" in cpu for cpu in cpus) and \
+                not any(map(is_between, cpus)):
             return
         monitor.command("cont")
         time.sleep(0.01)
     raise bed.Hung("gamma did not run")
 
 
-def stop_at_entry(monitor, port, address):
-    """Stops the machine at the first instruction of an interrupt of user mode: the registers that
-    the processor saved are on its entry stack, and the kernel has not saved any. Returns a stub,
-    which can step the processor."""
-    monitor.command("human-monitor-command",
-                    **{"command-line": f"gdbserver unix:{port},server=on,wait=off"})
-    stub, point = gdb_stub.Stub(port), f"1,{address:x},1"
+def stop_at_entry(monitor, stub, address, steps):
+    """Stops the machine at the first instruction of an interrupt of user mode, or some later: at the
+    first, the registers that the processor saved are on its entry stack, and the kernel has not saved
+    any. No other processor is between two states."""
     until = time.monotonic() + LIMIT_S
     while time.monotonic() < until:
-        stub.ask("Z" + point)
+        stub.ask(f"Z1,{address:x},1")
         stub.ask("c")
-        output = monitor.command("human-monitor-command", **{"command-line": "info registers -a"})
-        if any(f"RIP={address:016x}" in cpu and ENTRY_STACK in cpu for cpu in output.split("CPU#")):
-            return stub
-        stub.ask("z" + point)
+        stub.ask(f"z1,{address:x},1")
+        if any(f"RIP={address:016x}" in cpu and ENTRY_STACK in cpu for cpu in processors(monitor)):
+            for _ in range(steps):  # the others run meanwhile
+                stub.ask("s")
+            if sum(map(is_between, processors(monitor))) == 1:
+                return
         stub.ask("s")
     raise bed.Hung("no interrupt of user mode")
 
@@ -184,11 +199,13 @@ def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_M
             stop_in_gamma(monitor)
             monitor.command("dump-guest-memory", paging=False, protocol="file:" + core)
             if symbol:
-                stub = stop_at_entry(monitor, port + ".gdb", symbol(core, ENTRY))
-                monitor.command("dump-guest-memory", paging=False, protocol=f"file:{core}.entry")
-                for _ in range(ENTRY_STEPS):
-                    stub.ask("s")
-                monitor.command("dump-guest-memory", paging=False, protocol=f"file:{core}.called")
+                monitor.command("human-monitor-command", **{
+                    "command-line": f"gdbserver unix:{port}.gdb,server=on,wait=off"})
+                stub, entry = gdb_stub.Stub(port + ".gdb"), symbol(core, ENTRY)
+                for end, steps in (("entry", 0), ("called", ENTRY_STEPS)):
+                    stop_at_entry(monitor, stub, entry, steps)
+                    monitor.command("dump-guest-memory", paging=False,
+                                    protocol=f"file:{core}.{end}")
             monitor.command("quit")
             process.wait(timeout=LIMIT_S)
         finally:

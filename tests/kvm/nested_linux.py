@@ -88,11 +88,12 @@ until_true grep -q READY console
 run profile /bin/ringside profile --json --top 0 --interval 4ms {SPUN} 12
 run plain /bin/ringside profile --json --top 0 --vm spun 1
 stalled() {{
-	run stall /bin/ringside profile --stall --json {SPUN} 1
+	run stall /bin/ringside profile --stall --json --interval 4ms {SPUN} 2
 	grep -q '"state":"halted"' stall.out
 }}
 until_true stalled
-run folded /bin/ringside profile -p $(cat qemu.pid) --to folded -o /tmp/folded --symfs /guest/root 3
+run folded /bin/ringside profile -p $(cat qemu.pid) --to folded -o /tmp/folded --interval 4ms \\
+	--symfs /guest/root 3
 cp /tmp/folded paths
 run other /bin/ringside profile --vm other 1
 run doctor /bin/ringside doctor --json

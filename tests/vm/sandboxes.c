@@ -4,9 +4,9 @@
  *
  *	sandboxes TRACE GUEST FUNCTION VMS AT_ONCE RECORDS
  *
- * VM i is called sandbox-i and calls FUNCTION(i, 2 * i). Each puts RECORDS records; a VM begins when
- * all but AT_ONCE times as many of those that have ended are drained. Prints "records lost streams"
- * and the descriptors that were open after the first VM and after the last.
+ * VM i is called sandbox-i and calls FUNCTION(i, 2 * i). Each puts RECORDS records; a VM begins
+ * when all but AT_ONCE times as many of those that have ended are drained. Prints "records lost
+ * streams" and the descriptors that were open after the first VM and after the last.
  */
 #include <dirent.h>
 #include <pthread.h>
