@@ -12,6 +12,7 @@
 #define INIT_COMM	"swapper"
 #define PTI_USER_BIT	(UINT64_C(1) << 12) /* PTI_USER_PGTABLE_BIT, arch/x86/mm/pti.c */
 #define ROOT		UINT64_C(0x000ffffffffff000)
+#define TEXT_ENTRY	(511u * 8) /* offset in a root of the kernel's text's entry */
 #define VCPUS_TRIED_MAX RS_IMAGE_ROOTS_MAX
 #define TABLE_ALIGN_MAX 64u
 #define EXPORTED_MAX	(1u << 17) /* number of symbols; kernels have some 30,000 */
@@ -236,12 +237,30 @@ static uint32_t roots_of(uint64_t cr3, uint64_t roots[2])
 	return cr3 & PTI_USER_BIT ? 2 : 1;
 }
 
-bool rs_linux_is_root(uint64_t cr3, uint64_t root)
+/*
+ * Returns whether a page table and the one in the next page are the two of a process with PTI. The
+ * user's has own tables of the kernel's text, of which it maps a part; all others share them.
+ * Without PTI the next page may have another process's page table: Linux 6.15 and later allocate
+ * one page for each then (pgd_allocation_order()).
+ */
+static bool has_users_half(struct rs_linux *kernel, uint64_t root)
 {
-	uint64_t roots[2];
-	uint32_t n = roots_of(cr3, roots);
+	uint64_t kernels, users;
 
-	return roots[0] == root || roots[n - 1] == root;
+	return !rs_memory_read_phys(&kernel->memory, root + TEXT_ENTRY, &kernels, 8) &&
+	       !rs_memory_read_phys(&kernel->memory, (root | PTI_USER_BIT) + TEXT_ENTRY, &users,
+				    8) &&
+	       kernels != users;
+}
+
+bool rs_linux_is_root(struct rs_linux *kernel, uint64_t cr3, uint64_t root)
+{
+	if ((cr3 & ROOT) == root)
+		return true;
+	if (!(cr3 & PTI_USER_BIT) || (cr3 & ROOT & ~PTI_USER_BIT) != root)
+		return false;
+	kernel->has_pti = kernel->has_pti || has_users_half(kernel, root);
+	return kernel->has_pti;
 }
 
 static struct rs_error *attempt_vcpu(const struct rs_memory *memory,

@@ -46,6 +46,7 @@ struct rs_linux {
 	uint64_t text;			    /* load address of the kernel's text */
 	uint64_t banner;		    /* the address of linux_banner */
 	char version[RS_LINUX_VERSION_MAX]; /* "Linux version ...", without the newline */
+	bool has_pti;			    /* false: no page table of a user's half was seen */
 	uint64_t stop;			    /* number of the machine's stop */
 	struct rs_modules *modules;	    /* modules.h; NULL: none were read */
 };
@@ -94,7 +95,7 @@ struct rs_error *rs_linux_cpu(struct rs_linux *kernel, const struct rs_linux_vcp
 
 /* Returns whether a processor with this CR3 uses the page table of a process, or the user's part of
  * it with PTI. */
-bool rs_linux_is_root(uint64_t cr3, uint64_t root);
+bool rs_linux_is_root(struct rs_linux *kernel, uint64_t cr3, uint64_t root);
 
 /* Returns the address of the pointer to the task that a vCPU runs. It does not change. */
 struct rs_error *rs_linux_current_at(struct rs_linux *kernel, uint64_t base, uint64_t *gva);

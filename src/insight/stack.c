@@ -140,7 +140,7 @@ static void kernel_part(struct rs_stacks *s, const struct rs_linux_task *task,
 	struct rs_error *err = NULL;
 
 	if (vcpu && vcpu->regs.cs & 3) {
-		if (rs_linux_is_in_task(task, &vcpu->regs))
+		if (rs_linux_is_in_task(s->kernel, task, &vcpu->regs))
 			*user = vcpu->regs;
 		else
 			snprintf(stack->kernel_why, sizeof(stack->kernel_why),

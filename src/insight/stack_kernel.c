@@ -341,10 +341,11 @@ static bool frames_find(struct rs_walk *w)
 	return end(w, "the stack has more frames");
 }
 
-bool rs_linux_is_in_task(const struct rs_linux_task *task, const struct rs_x86_regs *regs)
+bool rs_linux_is_in_task(struct rs_linux *kernel, const struct rs_linux_task *task,
+			 const struct rs_x86_regs *regs)
 {
 	return !task->is_kernel &&
-	       (!task->cr3 || !regs->cr3 || rs_linux_is_root(regs->cr3, task->cr3));
+	       (!task->cr3 || !regs->cr3 || rs_linux_is_root(kernel, regs->cr3, task->cr3));
 }
 
 void rs_linux_kernel_frames(struct rs_linux *kernel, const struct rs_orc *orc,
@@ -392,7 +393,7 @@ void rs_linux_kernel_frames(struct rs_linux *kernel, const struct rs_orc *orc,
 	w.visited = 1u << w.on;
 	if (!frames_find(&w))
 		return;
-	if (w.regs_on && vcpu && !rs_linux_is_in_task(task, &vcpu->regs)) {
+	if (w.regs_on && vcpu && !rs_linux_is_in_task(kernel, task, &vcpu->regs)) {
 		end(&w, "its processor was in the user mode of another task");
 		return;
 	}

@@ -35,7 +35,8 @@ struct rs_error *rs_linux_entry_registers(struct rs_linux *kernel, const struct 
 
 /* Returns whether registers of user mode that a processor has, or saved on a stack of its own, may
  * be this task's: whether the processor has the task's page table, as far as both are known. */
-bool rs_linux_is_in_task(const struct rs_linux_task *task, const struct rs_x86_regs *regs);
+bool rs_linux_is_in_task(struct rs_linux *kernel, const struct rs_linux_task *task,
+			 const struct rs_x86_regs *regs);
 
 /* Sets the kernel's frames, starting from registers in the kernel, and the reason for their end. If
  * orc is NULL, they are found with frame pointers. Sets *user to the registers of user mode that

@@ -21,8 +21,6 @@
 #define DOUBTS_MAX	64u /* dropped samples in sequence that imply a new kernel */
 #define TASKS_MAX	65536u
 #define HOMES_TRIED_MAX 64u /* samples of a vCPU without finding its processor */
-#define ROOT		UINT64_C(0x000ffffffffff000)
-#define PTI_USER	UINT64_C(0x1000)
 #define CR4_LA57	(UINT64_C(1) << 12)
 /* Exits that the host causes: AMD APM volume 2, appendix C; Intel SDM volume 3, appendix C. */
 #define SVM_INTR     0x60u
@@ -312,13 +310,11 @@ static bool verified_same(const void *item, const void *key)
 		       sizeof(struct rs_kvm_sample_task));
 }
 
-/* Returns whether a processor in user mode has a task's page table. Under PTI, that is the user's
- * one of two. */
-static bool root_agrees(const struct rs_linux_task *task, const struct rs_kvm_state *state)
+/* Returns whether a processor in user mode has a task's page table. */
+static bool root_agrees(struct rs_guest_sampler *s, const struct rs_linux_task *task,
+			const struct rs_kvm_state *state)
 {
-	uint64_t root = state->cr3 & ROOT;
-
-	return state->cpl != 3 || root == task->cr3 || (root & ~PTI_USER) == task->cr3;
+	return state->cpl != 3 || rs_linux_is_root(s->kernel, state->cr3, task->cr3);
 }
 
 /* Reads the task that BPF sampled. Returns RS_DAMAGED if another task is at its address. */
@@ -328,8 +324,9 @@ static struct rs_error *task_compare(struct rs_guest_sampler *s, const struct rs
 	const struct rs_kvm_sample_task *seen = &from->task;
 	struct rs_error *err = rs_linux_task_read(s->kernel, seen->address, task);
 
-	if (!err && (task->pid != (int32_t)seen->pid || task->tgid != (int32_t)seen->tgid ||
-		     !rs_linux_task_has_name(task, seen->comm) || !root_agrees(task, &from->state)))
+	if (!err &&
+	    (task->pid != (int32_t)seen->pid || task->tgid != (int32_t)seen->tgid ||
+	     !rs_linux_task_has_name(task, seen->comm) || !root_agrees(s, task, &from->state)))
 		err = rs_error_create(RS_DAMAGED, "the task changed");
 	return err;
 }
@@ -344,7 +341,7 @@ static struct rs_error *task_check(struct rs_guest_sampler *s, const struct rs_k
 	struct rs_linux_task read;
 	struct rs_error *err;
 
-	*task = it && root_agrees(&it->task, &from->state) ? &it->task : NULL;
+	*task = it && root_agrees(s, &it->task, &from->state) ? &it->task : NULL;
 	if (*task)
 		return NULL;
 	err = task_compare(s, from, &read);
