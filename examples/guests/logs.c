@@ -11,6 +11,7 @@ RS_TRACE_CLASS(number, 0)
 RS_DEFINE_EVENT(number, number, "number", (u64, n), (u64, not_n));
 
 #define LINES		  13u
+#define LINE_CYCLES	  6000000u /* from line to line, of forever() */
 #define VECTOR_PAGE_FAULT 14u
 #define PAGE_BYTES	  4096u
 #define PTE_PRESENT	  UINT64_C(0x01)
@@ -54,16 +55,18 @@ static uint64_t few(const struct rs_kit_args *args)
 }
 RS_KIT_EXPORT_AS("main", few, 0, "a line on each vCPU");
 
-#define FOREVER_LINES 3000 /* a log of the usual size keeps the last 3,800 of them */
-
-/* Until it is killed; reports its progress at intervals. */
+/* Until it is killed; reports its progress at intervals. A log of the usual size keeps 3,800 lines:
+ * those of several seconds. */
 static uint64_t forever(const struct rs_kit_args *args)
 {
 	for (uint32_t n = 0;; n++) {
-		if (n < FOREVER_LINES)
-			line(n);
+		uint64_t from = rs_tsc();
+
+		line(n);
 		if (n % 64 == 0)
-			report(n < FOREVER_LINES ? n + 1 : FOREVER_LINES);
+			report(n + 1);
+		while (rs_tsc() - from < LINE_CYCLES)
+			;
 		if (n == UINT32_MAX)
 			return args->n;
 	}

@@ -17,7 +17,6 @@
 #define SYMBOLS_MAX 256u
 #define PID_MAX	    (1 << 22) /* PID_MAX_LIMIT of Linux */
 #define CR3_ADDRESS UINT64_C(0x000ffffffffff000)
-#define PTI_USER    UINT64_C(0x1000)
 
 struct arguments {
 	const char *path;
@@ -160,11 +159,11 @@ static void put_rows(struct rs_json *json, const struct arguments *a, const char
 
 /* Returns the page table that identifies a vCPU's address space. Under PTI a process has a second
  * one, which differs by one bit. */
-static uint64_t space_of(const struct rs_insight_vcpu *row)
+static uint64_t space_of(struct inspected *in, const struct rs_insight_vcpu *row)
 {
-	uint64_t root = row->cr3 & CR3_ADDRESS;
-
-	return row->has_task && (root & ~PTI_USER) == row->task.cr3 ? row->task.cr3 : root;
+	return row->has_task && rs_linux_is_root(in->kernel, row->cr3, row->task.cr3)
+		       ? row->task.cr3
+		       : row->cr3 & CR3_ADDRESS;
 }
 
 static void vcpu_fill(struct inspected *in, uint32_t i, struct rs_insight_vcpu *row)
@@ -208,7 +207,7 @@ static struct rs_error *put_vcpus(struct rs_json *json, const struct arguments *
 	for (uint32_t i = 0; i < in->n_vcpus; i++) {
 		vcpu_fill(in, i, &rows[i]);
 		for (uint32_t other = 0; other < i && !rows[i].space; other++)
-			if (space_of(&rows[other]) == space_of(&rows[i]))
+			if (space_of(in, &rows[other]) == space_of(in, &rows[i]))
 				rows[i].space = rows[other].space;
 		if (!rows[i].space)
 			rows[i].space = ++spaces;

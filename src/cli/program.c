@@ -27,10 +27,11 @@
 #define PROGRAM_MAX	(2u << 20) /* bytes of a program; the compiler's limit is lower */
 #define NAME_OF_PROGRAM "-n"
 
-/* The limits of cpp: memory, output, time. */
+/* The limits of cpp: memory, output, time on the CPU and until its end, descriptors. */
 #define CPP_BYTES	 (UINT64_C(1) << 30)
 #define CPP_OUTPUT_BYTES (UINT64_C(16) << 20)
-#define CPP_SECONDS	 10
+#define CPP_CPU_SECONDS	 10
+#define CPP_SECONDS	 60
 #define CPP_DESCRIPTORS	 512		     /* includes may be nested 200 levels deep */
 enum { CPP_FAILED = 126, CPP_ABSENT = 127 }; /* the child's exit status if cpp is missing */
 
@@ -208,7 +209,7 @@ static void exec_cpp(char *const argv[], int in, int out)
 	const char *failed = "dup2";
 
 	setpgid(0, 0); /* cpp starts cc1; both are killed together */
-	setrlimit(RLIMIT_CPU, &(struct rlimit){ CPP_SECONDS, CPP_SECONDS });
+	setrlimit(RLIMIT_CPU, &(struct rlimit){ CPP_CPU_SECONDS, CPP_CPU_SECONDS });
 	if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
 		failed = rs_confine_enter(&limits);
 	if (!failed)

@@ -12,7 +12,7 @@
 #define INIT_COMM	"swapper"
 #define PTI_USER_BIT	(UINT64_C(1) << 12) /* PTI_USER_PGTABLE_BIT, arch/x86/mm/pti.c */
 #define ROOT		UINT64_C(0x000ffffffffff000)
-#define TEXT_ENTRY	(511u * 8) /* offset in a root of the kernel's text's entry */
+#define TEXT_ENTRY	(511u * 8) /* offset in a page table of the kernel's text's entry */
 #define VCPUS_TRIED_MAX RS_IMAGE_ROOTS_MAX
 #define TABLE_ALIGN_MAX 64u
 #define EXPORTED_MAX	(1u << 17) /* number of symbols; kernels have some 30,000 */
@@ -238,29 +238,32 @@ static uint32_t roots_of(uint64_t cr3, uint64_t roots[2])
 }
 
 /*
- * Returns whether a page table and the one in the next page are the two of a process with PTI. The
- * user's has own tables of the kernel's text, of which it maps a part; all others share them.
- * Without PTI the next page may have another process's page table: Linux 6.15 and later allocate
- * one page for each then (pgd_allocation_order()).
+ * Returns whether the page after a process's page table has its second one, which user mode uses.
+ * Without PTI, Linux 6.15 and later allocate one page (pgd_allocation_order()), and the next may
+ * have another process's. The second one has own tables of the kernel's text, of which it maps a
+ * part; the kernel's own page table has both since before the first process.
  */
-static bool has_users_half(struct rs_linux *kernel, uint64_t root)
+static bool has_pti(struct rs_linux *kernel)
 {
+	struct rs_ksym first;
 	uint64_t kernels, users;
 
-	return !rs_memory_read_phys(&kernel->memory, root + TEXT_ENTRY, &kernels, 8) &&
-	       !rs_memory_read_phys(&kernel->memory, (root | PTI_USER_BIT) + TEXT_ENTRY, &users,
-				    8) &&
-	       kernels != users;
+	if (kernel->pti != RS_PTI_UNKNOWN)
+		return kernel->pti == RS_PTI_ON;
+	if (!rs_kallsyms_by_name(kernel->symbols, "init_top_pgt", &first) ||
+	    rs_memory_read(&kernel->memory, first.address + TEXT_ENTRY, &kernels, 8, NULL) ||
+	    rs_memory_read(&kernel->memory, first.address + PTI_USER_BIT + TEXT_ENTRY, &users, 8,
+			   NULL))
+		return true; /* unknown: Linux before 6.15 always allocates two */
+	kernel->pti = users & 1 && users != kernels ? RS_PTI_ON : RS_PTI_OFF;
+	return kernel->pti == RS_PTI_ON;
 }
 
 bool rs_linux_is_root(struct rs_linux *kernel, uint64_t cr3, uint64_t root)
 {
 	if ((cr3 & ROOT) == root)
 		return true;
-	if (!(cr3 & PTI_USER_BIT) || (cr3 & ROOT & ~PTI_USER_BIT) != root)
-		return false;
-	kernel->has_pti = kernel->has_pti || has_users_half(kernel, root);
-	return kernel->has_pti;
+	return cr3 & PTI_USER_BIT && (cr3 & ROOT & ~PTI_USER_BIT) == root && has_pti(kernel);
 }
 
 static struct rs_error *attempt_vcpu(const struct rs_memory *memory,

@@ -46,7 +46,7 @@ struct rs_linux {
 	uint64_t text;			    /* load address of the kernel's text */
 	uint64_t banner;		    /* the address of linux_banner */
 	char version[RS_LINUX_VERSION_MAX]; /* "Linux version ...", without the newline */
-	bool has_pti;			    /* false: no page table of a user's half was seen */
+	enum { RS_PTI_UNKNOWN, RS_PTI_OFF, RS_PTI_ON } pti; /* from init_top_pgt, when needed */
 	uint64_t stop;			    /* number of the machine's stop */
 	struct rs_modules *modules;	    /* modules.h; NULL: none were read */
 };

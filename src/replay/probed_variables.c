@@ -10,9 +10,7 @@
 #include "insight/pages.h"
 #include "replay/probed.h"
 
-#define PAGE_BYTES   4096u
-#define CR3_ADDRESS  UINT64_C(0x000ffffffffff000)
-#define CR3_PTI_USER UINT64_C(0x1000) /* the user's of a pair of page tables */
+#define PAGE_BYTES 4096u
 
 static const char no_program[] = "the running task does not have this program in its memory";
 
@@ -94,11 +92,11 @@ static bool search(struct rs_probed *p, const struct rs_linux_task *task,
 
 /* Returns whether the processor has the task's page table, or one of the two that it has with
  * PTI. It has another one in the middle of a switch. */
-static bool has_table_of(const struct rs_probed *p, const struct rs_linux_task *task)
+static bool has_table_of(struct rs_probed *p, const struct rs_linux_task *task)
 {
-	uint64_t root = p->regs.cr3 & CR3_ADDRESS;
+	struct rs_linux *kernel = rs_guest_kernel_here(&p->guest);
 
-	return task->cr3 == root || task->cr3 == (root & ~CR3_PTI_USER);
+	return kernel && rs_linux_is_root(kernel, p->regs.cr3, task->cr3);
 }
 
 static struct rs_probed_program *probed_of(struct rs_probed *p, const struct rs_program *program)

@@ -432,7 +432,7 @@ static struct rs_error *query_continue(struct rs_session *s, struct wait *w)
 	struct rs_error *err;
 
 	w->where_requested = false;
-	/* Another stop than the requested one ended the run: a machine that stands ignores it. */
+	/* Another stop ended the run; QEMU ignores an interrupt while the machine is stopped. */
 	if (w->stop_requested || w->run->stopped.why != RS_GDB_STOPPED ||
 	    w->run->stopped.signal != RS_GDB_INTERRUPT)
 		return NULL;

@@ -15,6 +15,9 @@
 #include "store/ring_file.h"
 #include <ringside/guest_abi.h>
 
+#define LOCK_TRIES    5000
+#define LOCK_PAUSE_US 1000
+
 #define STAMP_END (UINT64_MAX / 2)
 
 struct rs_rests {
@@ -198,15 +201,21 @@ static bool is_unused(int fd)
 	return n >= 0 && ((size_t)n < sizeof(head) || !head.magic);
 }
 
-/* Locks the file against other repairs. Returns false if the program runs, which has it locked
- * until it exits, or another repair of it. */
+/* Locks the file. Returns false if the program, until it exits, or another repair has locked it. */
 static bool lock_take(int fd)
 {
 	struct stat st;
 
-	/* Those who ask whether the program runs have it locked with LOCK_SH for a moment. */
-	return !flock(fd, LOCK_SH | LOCK_NB) && !flock(fd, LOCK_EX) && !fstat(fd, &st) &&
-	       st.st_nlink;
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return !fstat(fd, &st) && st.st_nlink;
+		/* Those who look whether the program runs have a shared lock for a moment. */
+		if (flock(fd, LOCK_SH | LOCK_NB))
+			return false;
+		flock(fd, LOCK_UN);
+		usleep(LOCK_PAUSE_US);
+	}
+	return false;
 }
 
 struct rs_error *rs_rests_open(struct rs_trace *trace, struct rs_rests **out)
@@ -231,7 +240,7 @@ struct rs_error *rs_rests_open(struct rs_trace *trace, struct rs_rests **out)
 		close(fd);
 		err = rs_error_create(RS_USAGE,
 				      "%s: the program that records this trace still runs, or "
-				      "another repair of it",
+				      "another repair of the trace does",
 				      path);
 	}
 	if (!err && is_unused(fd)) {

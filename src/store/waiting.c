@@ -68,6 +68,7 @@ static struct rs_error *file_read(int fd, const uint8_t *uuid, struct rs_waiting
 	struct rs_error *err = NULL;
 
 	w->runs = flock(fd, LOCK_SH | LOCK_NB) != 0;
+	flock(fd, LOCK_UN); /* a forked child would keep it */
 	w->valid = rs_ring_file_open(fd, &file) &&
 		   (!uuid || !memcmp(uuid, file.head.trace, sizeof(file.head.trace)));
 	if (w->valid) {

@@ -121,6 +121,7 @@ static bool is_dead(const char *path, struct dead *dead)
 		return false;
 	}
 	free = !fstat(fd, &st) && !flock(fd, LOCK_SH | LOCK_NB);
+	flock(fd, LOCK_UN); /* a forked child would keep it */
 	close(fd);
 	*dead = (struct dead){ (char *)(uintptr_t)path, st.st_mtim, (uint64_t)st.st_blocks * 512 };
 	return free;

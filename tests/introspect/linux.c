@@ -5,9 +5,7 @@
  *	kernel CORE	version TEXT; slide N; symbols N; types N; cpu VCPU CPU PID COMM; time NS
  *	ways CORE	tr CPU gs CPU apic CPU same|other; and of the page tables in RAM:
  *			roots same|other
- *	halves CORE	of the processes' page tables: copies N of N: in how many a copy of another
- *			in the next page is taken for the user's half; halves N of N: in how many
- *			the next page is
+ *	halves CORE	halves N of N: of how many tasks' page tables the next page is the user's
  *	symbols CORE	ADDRESS NAME
  *	address CORE ADDRESS...		the symbol that each is in: NAME OFFSET
  *	modules CORE	of each module: module NAME ADDRESS; symbol ADDRESS NAME; why TEXT
@@ -31,7 +29,6 @@
 #include "introspect/core.h"
 
 #define VCPUS_MAX 16u
-#define ROOTS_MAX 64u
 #define PAGE	  4096u
 #define RAM_BYTES (UINT64_C(256) << 20)
 
@@ -114,54 +111,21 @@ static void kernel_print(void)
 	printf("time %" PRId64 "\nuptime %" PRId64 "\n", realtime_ns, monotonic_ns);
 }
 
-/* ---- page tables in adjacent pages ---------------------------------------------------------- */
-
-static struct rs_memory real;
-static uint64_t copied, copy_at;
-
-static bool read_with_copy(void *unused, uint64_t gpa, void *buf, size_t bytes)
-{
-	(void)unused;
-	return !rs_memory_read_phys(&real, gpa - gpa % PAGE == copy_at ? copied + gpa % PAGE : gpa,
-				    buf, bytes);
-}
-
-/* Sets the different page tables that processes have in even pages. Returns their number. */
-static uint32_t even_roots(uint64_t roots[ROOTS_MAX])
-{
-	struct rs_linux_tasks tasks;
-	uint32_t n = 0, at;
-
-	need(rs_linux_tasks_read(kernel, &tasks));
-	for (uint32_t i = 0; i < tasks.n && n < ROOTS_MAX; i++) {
-		uint64_t root = tasks.tasks[i].cr3;
-
-		for (at = 0; at < n && roots[at] != root; at++)
-			;
-		if (root && !(root & PAGE) && at == n)
-			roots[n++] = root;
-	}
-	rs_linux_tasks_deinit(&tasks);
-	return n;
-}
-
+/* Counts the processes' page tables whose next page is the user's half. */
 static void halves_print(void)
 {
-	uint64_t roots[ROOTS_MAX];
-	uint32_t n = even_roots(roots), copies = 0, halves = 0;
+	uint32_t n = 0, halves = 0;
+	struct rs_linux_tasks tasks;
 
-	real = kernel->memory;
-	kernel->memory.n_ram = 0;
-	kernel->memory.read = read_with_copy;
-	for (uint32_t i = 0; i < n; i++) {
-		copied = roots[(i + 1) % n];
-		copy_at = roots[i] + PAGE;
-		copies += rs_linux_is_root(kernel, copy_at, roots[i]);
+	need(rs_linux_tasks_read(kernel, &tasks));
+	for (uint32_t i = 0; i < tasks.n; i++) {
+		uint64_t root = tasks.tasks[i].cr3;
+
+		n += root != 0;
+		halves += root && rs_linux_is_root(kernel, root + PAGE, root);
 	}
-	kernel->memory = real;
-	for (uint32_t i = 0; i < n; i++)
-		halves += rs_linux_is_root(kernel, roots[i] + PAGE, roots[i]);
-	printf("copies %u of %u\nhalves %u of %u\n", copies, n, halves, n);
+	rs_linux_tasks_deinit(&tasks);
+	printf("halves %u of %u\n", halves, n);
 }
 
 static void symbols_print(void)

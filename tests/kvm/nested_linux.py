@@ -86,7 +86,7 @@ until_true grep -q READY console
 @cases.script(f"""
 {SPUN_BEGIN.format(quiet=bed.QUIET, smp=3, append='', more='')}
 run profile /bin/ringside profile --json --top 0 --interval 4ms {SPUN} 12
-run plain /bin/ringside profile --json --top 0 --vm spun 1
+run plain /bin/ringside profile --json --top 0 --interval 4ms --vm spun 4
 stalled() {{
 	run stall /bin/ringside profile --stall --json --interval 4ms {SPUN} 2
 	grep -q '"state":"halted"' stall.out

@@ -5,8 +5,8 @@
  *	sandboxes TRACE GUEST FUNCTION VMS AT_ONCE RECORDS
  *
  * VM i is called sandbox-i and calls FUNCTION(i, 2 * i). Each puts RECORDS records; a VM begins
- * when all but AT_ONCE times as many of those that have ended are drained. Prints "records lost
- * streams" and the descriptors that were open after the first VM and after the last.
+ * when at most AT_ONCE * RECORDS records of the VMs that have ended are not drained. Prints
+ * "records lost streams" and the descriptors that were open after the first VM and after the last.
  */
 #include <dirent.h>
 #include <pthread.h>
