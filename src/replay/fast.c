@@ -32,7 +32,8 @@ struct rs_fast {
 	int ours[2], theirs[3]; /* sockets for orders and stops; `theirs` are the library's ends */
 	char *words[WORDS + 1];
 	char why[160];
-	bool armed;
+	bool armed, asked; /* a stop is set; the answer for a place is awaited */
+	bool ended;	   /* the library has closed its ends, since QEMU has ended */
 	struct rs_inside_report report;
 };
 
@@ -121,7 +122,7 @@ void rs_fast_leave(struct rs_fast *f)
 			close(f->ours[i]);
 		f->ours[i] = -1;
 	}
-	f->armed = false;
+	f->armed = f->asked = false;
 }
 
 void rs_fast_destroy(struct rs_fast *f)
@@ -162,6 +163,7 @@ static bool message_receive(struct rs_fast *f, int fd)
 	do
 		n = recv(fd, &f->report, sizeof(f->report), 0);
 	while (n < 0 && errno == EINTR);
+	f->ended = !n;
 	return n == sizeof(f->report) && f->report.bytes <= sizeof(f->report.raw);
 }
 
@@ -196,10 +198,17 @@ static struct rs_fast_stop stop_of(const struct rs_fast *f)
 				      f->report.bytes };
 }
 
+static bool asked_receive(struct rs_fast *f)
+{
+	f->asked = false;
+	return message_receive(f, f->ours[0]);
+}
+
 /* Sends an order and receives its answer. Returns false, and disables the fast path, on failure. */
 static bool order(struct rs_fast *f, uint32_t what, uint64_t icount)
 {
-	if (!order_send(f->ours[0], what, icount) || !message_receive(f, f->ours[0])) {
+	if ((f->asked && !asked_receive(f)) || !order_send(f->ours[0], what, icount) ||
+	    !message_receive(f, f->ours[0])) {
 		rs_fast_disable(f, "its library does not answer");
 		return false;
 	}
@@ -240,11 +249,31 @@ int rs_fast_fd(const struct rs_fast *f)
 	return f->armed ? f->ours[1] : -1;
 }
 
+void rs_fast_ask(struct rs_fast *f)
+{
+	if (!f->asked && !f->why[0])
+		f->asked = order_send(f->ours[0], RS_INSIDE_WHERE, 0);
+}
+
+int rs_fast_asked_fd(const struct rs_fast *f)
+{
+	return f->asked ? f->ours[0] : -1;
+}
+
+bool rs_fast_answered(struct rs_fast *f, uint64_t *icount)
+{
+	if (!asked_receive(f))
+		return false;
+	*icount = f->report.icount;
+	return true;
+}
+
 bool rs_fast_stopped(struct rs_fast *f, struct rs_fast_stop *stop)
 {
 	if (!message_receive(f, f->ours[1]) || f->report.what != RS_INSIDE_STANDS) {
 		f->armed = false;
-		rs_fast_disable(f, "its library has ended");
+		if (!f->ended) /* else the GDB channel reports the end */
+			rs_fast_disable(f, "its library sends a wrong message");
 		return false;
 	}
 	*stop = stop_of(f);

@@ -60,6 +60,14 @@ bool rs_fast_poll(struct rs_fast *fast, struct rs_fast_stop *stop);
 
 /* Returns the descriptor to poll() while the machine runs. */
 int rs_fast_fd(const struct rs_fast *fast);
+
+/* Asks for the place of a machine that runs, unless an answer is awaited. It comes when the machine
+ * does not stand at a stop. */
+void rs_fast_ask(struct rs_fast *fast);
+/* Returns the descriptor to poll() for the answer; -1: none is awaited. */
+int rs_fast_asked_fd(const struct rs_fast *fast);
+/* Receives the answer. Returns false if QEMU has ended. */
+bool rs_fast_answered(struct rs_fast *fast, uint64_t *icount);
 /* Reads a stop when the descriptor is readable. Returns false if QEMU has ended, which the GDB
  * channel reports, too. */
 bool rs_fast_stopped(struct rs_fast *fast, struct rs_fast_stop *stop);

@@ -270,7 +270,11 @@ static void *receive_orders(void *unused)
 
 		qemu.replay_mutex_lock(); /* before the other lock: QEMU's lock order */
 		qemu.qemu_mutex_lock_iothread_impl(__FILE__, __LINE__);
-		wrong = obey(&order, &report);
+		wrong = NULL;
+		if (order.what == RS_INSIDE_WHERE)
+			report.icount = qemu.replay_get_current_icount();
+		else
+			wrong = obey(&order, &report);
 		qemu.qemu_mutex_unlock_iothread();
 		qemu.replay_mutex_unlock();
 		if (wrong) {

@@ -3,7 +3,8 @@
  * The messages between a session and its library in QEMU's process, on two pairs of SOCK_SEQPACKET
  * sockets:
  *
- *	orders	requests of the session, answered by a thread inside while the machine is stopped
+ *	orders	requests of the session, answered by a thread inside: while the machine is stopped,
+ *		except RS_INSIDE_WHERE
  *	stops	the processor's thread reports its stop, and continues according to the answer
  *
  * Both sides come from one build: the program contains the library (inside.c).
@@ -22,6 +23,8 @@ enum rs_inside_what {
 	/* messages to the library, as an order or as the answer to a stop */
 	RS_INSIDE_ARM,	/* stop at `icount`; as an answer: continue to it */
 	RS_INSIDE_FREE, /* remove the stop; as an answer: continue */
+	/* only as an order: report the present icount, also of a machine that runs */
+	RS_INSIDE_WHERE,
 	/* only as an answer: stop the machine with QEMU's own stop, which GDB observes */
 	RS_INSIDE_HOLD,
 	/* messages from the library */

@@ -388,19 +388,17 @@ static struct rs_error *check_alive(struct rs_session *s, struct alive *alive)
 	return err ? err : moved(alive, now);
 }
 
-/* The state of a wait: what is awaited, and whether a stop was requested meanwhile, permanently or
- * to query the place. */
 struct wait {
 	struct rs_session_run *run;
 	struct alive alive;
-	bool done, stop_requested, where_requested;
+	bool done, stop_requested;
 };
 
-static struct rs_error *request_stop(struct rs_session *s, struct wait *w, bool *stop_requested)
+static struct rs_error *request_stop(struct rs_session *s, struct wait *w)
 {
-	bool already = w->stop_requested || w->where_requested;
+	bool already = w->stop_requested;
 
-	*stop_requested = true;
+	w->stop_requested = true;
 	return already ? NULL : rs_gdb_interrupt(s->qemu.gdb);
 }
 
@@ -408,9 +406,12 @@ static struct rs_error *request_stop(struct rs_session *s, struct wait *w, bool 
 static struct rs_error *listen_both(struct rs_session *s, struct wait *w, bool *spoke)
 {
 	bool pending;
-	struct pollfd fds[2] = { { .fd = rs_gdb_fd(s->qemu.gdb, &pending), .events = POLLIN },
-				 { .fd = rs_fast_fd(s->fast), .events = POLLIN } };
-	int ready = poll(fds, 2, pending ? 0 : CHECK_MS);
+	struct pollfd fds[3] = { { .fd = rs_gdb_fd(s->qemu.gdb, &pending), .events = POLLIN },
+				 { .fd = rs_fast_fd(s->fast), .events = POLLIN },
+				 { .fd = rs_fast_asked_fd(s->fast), .events = POLLIN } };
+	int ready = poll(fds, 3, pending ? 0 : CHECK_MS);
+	struct rs_error *err = NULL;
+	uint64_t now;
 
 	if (ready < 0 && errno != EINTR)
 		return rs_error_errno(errno, "waiting for QEMU");
@@ -420,29 +421,11 @@ static struct rs_error *listen_both(struct rs_session *s, struct wait *w, bool *
 		/* The requested stop also follows, and there is no other. */
 		w->run->stopped = (struct rs_gdb_stopped){ .why = RS_GDB_STOPPED };
 		w->done = true;
-		return w->stop_requested || w->where_requested ? rs_session_settle(s) : NULL;
+		return w->stop_requested ? rs_session_settle(s) : NULL;
 	}
-	return *spoke ? rs_gdb_wait(s->qemu.gdb, 0, &w->done, &w->run->stopped) : NULL;
-}
-
-/* Continues after a stop that only queried the place. */
-static struct rs_error *query_continue(struct rs_session *s, struct wait *w)
-{
-	uint64_t now = 0;
-	struct rs_error *err;
-
-	w->where_requested = false;
-	/* Another stop ended the run; QEMU ignores an interrupt while the machine is stopped. */
-	if (w->stop_requested || w->run->stopped.why != RS_GDB_STOPPED ||
-	    w->run->stopped.signal != RS_GDB_INTERRUPT)
-		return NULL;
-	err = rs_session_icount(s, &now);
-	if (!err)
+	if (ready > 0 && fds[2].revents && rs_fast_answered(s->fast, &now))
 		err = moved(&w->alive, now);
-	if (!err && now == w->run->icount)
-		return NULL;
-	w->done = s->is_queried = false;
-	return err ? err : rs_gdb_continue(s->qemu.gdb);
+	return err || !*spoke ? err : rs_gdb_wait(s->qemu.gdb, 0, &w->done, &w->run->stopped);
 }
 
 static struct rs_error *wait_stop(struct rs_session *s, struct rs_session_run *run)
@@ -455,16 +438,17 @@ static struct rs_error *wait_stop(struct rs_session *s, struct rs_session_run *r
 
 		err = fast ? listen_both(s, &w, &spoke)
 			   : rs_gdb_wait(s->qemu.gdb, CHECK_MS, &w.done, &run->stopped);
-		if (!err && w.done && w.where_requested && !s->stands)
-			err = query_continue(s, &w);
 		if (err || w.done)
 			break;
 		/* QMP would wait for a machine that the fast path holds. */
-		if (!spoke && !(++w.alive.looks % ALIVE_CHECKS))
-			err = fast ? request_stop(s, &w, &w.where_requested)
-				   : check_alive(s, &w.alive);
-		if (!err && !w.stop_requested && run->stop && *run->stop)
-			err = request_stop(s, &w, &w.stop_requested);
+		if (!spoke && !(++w.alive.looks % ALIVE_CHECKS)) {
+			if (fast)
+				rs_fast_ask(s->fast);
+			else
+				err = check_alive(s, &w.alive);
+		}
+		if (!err && run->stop && *run->stop)
+			err = request_stop(s, &w);
 	}
 	return err;
 }
@@ -525,8 +509,9 @@ static struct rs_error *stop_await(struct rs_session *s, struct rs_session_run *
 	if (err || s->ended)
 		return err;
 	run->at_target = *now == run->icount;
-	s->may_hide = *now == s->breaks_at && run->stopped.why == RS_GDB_STOPPED &&
-		      rs_gdb_has_watches(s->qemu.gdb);
+	if (run->stopped.why == RS_GDB_STOPPED && rs_gdb_has_watches(s->qemu.gdb) &&
+	    (*now == s->breaks_at || run->stopped.signal == RS_GDB_INTERRUPT))
+		s->may_hide = true;
 	if (*now >= s->breaks_at)
 		s->breaks_at = UINT64_MAX; /* QEMU forgets a break that was reached */
 	return NULL;
