@@ -19,14 +19,14 @@
 #include "replay/ram.h"
 #include "replay/snapshots.h"
 
-#ifndef CHECK_MS	 /* tests/replay builds a program that asks for the place each ms */
+#ifndef CHECK_MS	 /* tests/replay builds a program that asks for the place all the time */
 #define CHECK_MS     200 /* between two checks of *stop */
 #define ALIVE_CHECKS 25	 /* of these between two checks of its progress */
 #define STILL_MAX    3	 /* of these without progress */
 #endif
-#define REGS_MAX     8192
-#define MONITOR_MAX  512
-#define SETTLE_MS    30000
+#define REGS_MAX    8192
+#define MONITOR_MAX 512
+#define SETTLE_MS   30000
 
 struct rs_session {
 	struct rs_qemu qemu;
