@@ -535,7 +535,8 @@ struct rs_error *rs_guest_sampler_open(const struct rs_guest_sampler_options *op
 		err = rs_vmm_memory_check(&s->vmm);
 	if (!err) {
 		rs_vmm_memory_use(&s->vmm, &s->memory);
-		s->vcpus = calloc(s->scan.n_vcpus, sizeof(*s->vcpus));
+		/* More may appear until sampling starts. */
+		s->vcpus = calloc(RS_KVM_SAMPLE_VCPUS, sizeof(*s->vcpus));
 		err = s->vcpus ? kernel_find(s, SEARCH_TRIES) : rs_error_no_memory();
 	}
 	if (err)
