@@ -55,8 +55,8 @@ static uint64_t few(const struct rs_kit_args *args)
 }
 RS_KIT_EXPORT_AS("main", few, 0, "a line on each vCPU");
 
-/* Until it is killed; reports its progress at intervals. A log of the usual size keeps 3,800 lines:
- * those of several seconds. */
+/* Until it is killed; reports its progress at intervals. A log of the usual size keeps 3,800 lines,
+ * which take several seconds. */
 static uint64_t forever(const struct rs_kit_args *args)
 {
 	for (uint32_t n = 0;; n++) {

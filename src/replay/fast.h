@@ -61,8 +61,8 @@ bool rs_fast_poll(struct rs_fast *fast, struct rs_fast_stop *stop);
 /* Returns the descriptor to poll() while the machine runs. */
 int rs_fast_fd(const struct rs_fast *fast);
 
-/* Asks for the place of a machine that runs, unless an answer is awaited. It comes when the machine
- * does not stand at a stop. */
+/* Asks for the place of a machine that runs, unless an answer is awaited. While the machine is held
+ * at a stop, there is no answer. */
 void rs_fast_ask(struct rs_fast *fast);
 /* Returns the descriptor to poll() for the answer; -1: none is awaited. */
 int rs_fast_asked_fd(const struct rs_fast *fast);

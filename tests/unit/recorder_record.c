@@ -730,6 +730,7 @@ TEST(a_child_that_lives_on_does_not_keep_the_locks)
 	recording_deinit(&r);
 }
 
+/* The repair may begin before or after it. */
 static void *close_soon(void *fd)
 {
 	usleep(20000);
