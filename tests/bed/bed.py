@@ -616,15 +616,17 @@ def build_arm64(*targets):
     root = fetch_all(f"sysroot-{which}", ARM64_LIBRARIES, ARM64_APT)
     cross, to = (os.path.join(ARM64_APT.directory, name)
                  for name in (f"cross-{which}.ini", f"build-{which}"))
-    with open(cross, "w", encoding="utf-8") as file:
-        file.write(ARM64_CROSS.format(root=root))
-    steps = [["ninja", "-C", to, *targets]]
-    if not os.path.exists(os.path.join(to, "build.ninja")):
-        steps.insert(0, ["meson", "setup", "--cross-file", cross, "-Doptimization=0", to, tap.TOP])
-    for step in steps:
-        faults = tap.faults_of(step)
-        if faults:
-            raise RuntimeError("\n".join(faults))
+    with alone(to):
+        with open(cross, "w", encoding="utf-8") as file:
+            file.write(ARM64_CROSS.format(root=root))
+        steps = [["ninja", "-C", to, *targets]]
+        if not os.path.exists(os.path.join(to, "build.ninja")):
+            steps.insert(0, ["meson", "setup", "--cross-file", cross, "-Doptimization=0",
+                             to, tap.TOP])
+        for step in steps:
+            faults = tap.faults_of(step)
+            if faults:
+                raise RuntimeError("\n".join(faults))
     return to, root
 
 
