@@ -201,11 +201,20 @@ static void modules_load(void)
 	mount("dev", "/dev", "devtmpfs", 0, NULL);
 }
 
+/*
+ * A process with a misleading name, which writes to a full pipe. It waits in a function of the C
+ * library that has others inlined.
+ */
 static void delta(void)
 {
+	int ends[2];
+	FILE *file;
+
 	name_set("de lta) R 1");
+	file = pipe(ends) ? NULL : fdopen(ends[1], "w");
 	for (;;)
-		pause();
+		if (!file || fputs("full", file) < 0)
+			pause();
 }
 
 static void omega(void)
