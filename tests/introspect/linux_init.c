@@ -211,10 +211,10 @@ static void delta(void)
 	FILE *file;
 
 	name_set("de lta) R 1");
-	file = pipe(ends) ? NULL : fdopen(ends[1], "w");
+	if (pipe(ends) || !(file = fdopen(ends[1], "w")))
+		_exit(1);
 	for (;;)
-		if (!file || fputs("full", file) < 0)
-			pause();
+		fputs("full", file);
 }
 
 static void omega(void)
