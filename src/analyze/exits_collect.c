@@ -161,9 +161,8 @@ static bool has_entries(const struct exits_sink *s)
 	return !left;
 }
 
-/* Returns the time of each state so far, and the wall time. entries: the kernel traces entries. */
-static void time_now(const struct thread *t, bool entries, int64_t to_ns,
-		     int64_t ns[RS_VCPU_STATES], uint64_t *wall_ns)
+/* Returns the times so far. entries: the kernel traces entries. */
+static struct rs_vcpu_time time_now(const struct thread *t, bool entries, int64_t to_ns)
 {
 	struct rs_vcpu_time time = t->time;
 
@@ -171,9 +170,7 @@ static void time_now(const struct thread *t, bool entries, int64_t to_ns,
 		rs_vcpu_end(&time, exits_stamp(to_ns));
 	if (!t->is_live && !entries)
 		rs_vcpu_merge_unknown(&time);
-	for (uint32_t i = 0; i < RS_VCPU_STATES; i++)
-		ns[i] = (int64_t)time.ns[i];
-	*wall_ns = time.at - time.since;
+	return time;
 }
 
 /* Corrects negative growth. A wake-up turns time that was counted as the kernel's into polling, so
@@ -209,14 +206,13 @@ static uint64_t since_reported(uint64_t now, uint64_t *reported, bool all)
 static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool entries, bool all,
 		      int64_t to_ns)
 {
+	const struct rs_vcpu_time time = time_now(t, entries, to_ns);
 	int64_t grown[RS_VCPU_STATES];
-	uint64_t wall_ns;
 
-	time_now(t, entries, to_ns, grown, &wall_ns);
 	for (uint32_t i = 0; i < RS_VCPU_STATES; i++) {
 		if (all)
 			t->reported_ns[i] = 0;
-		grown[i] -= (int64_t)t->reported_ns[i];
+		grown[i] = (int64_t)(time.ns[i] - t->reported_ns[i]);
 	}
 	settle_growth(grown);
 	*vcpu = (struct rs_exits_vcpu){
@@ -225,12 +221,14 @@ static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool entries
 		.tid = t->tid,
 		.vcpu = t->vcpu,
 		.ended = t->ended,
-		.wall_ns = since_reported(wall_ns, &t->reported_wall_ns, all),
+		.wall_ns = since_reported(time.at - time.since, &t->reported_wall_ns, all),
 		.exits = t->taken_exits,
-		.unwoken = t->time.unwoken,
-		.unleft = t->time.unleft,
-		.early_ns = t->time.early_ns,
-		.woken_ns = t->time.woken_ns,
+		.unwoken = time.unwoken,
+		.unleft = time.unleft,
+		.early_ns = time.early_ns,
+		.woken_ns = time.woken_ns,
+		.unended_ns = time.unended_ns,
+		.queued = time.queued,
 		/* There is no difference to compute if the thread has ended, or if there is only
 		 * one line. */
 		.sched_known =

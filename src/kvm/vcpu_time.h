@@ -66,9 +66,10 @@ struct rs_vcpu_time {
 	uint64_t base_wait;
 	uint64_t halted_ns; /* by KVM's reports of halts alone */
 	uint64_t polled_ns;
-	uint64_t on_at;	   /* on a CPU since then, or since the watch began; 0: unknown */
-	uint64_t early_ns; /* the scheduler's clock may have been so much behind at sleeps */
-	uint64_t woken_ns; /* the part of ns[WAIT] that began at a wake-up */
+	uint64_t on_at;	     /* on a CPU since then, or since the watch began; 0: unknown */
+	uint64_t early_ns;   /* the scheduler's clock may have been so much behind at sleeps */
+	uint64_t woken_ns;   /* the part of ns[WAIT] that began at a wake-up */
+	uint64_t unended_ns; /* the part of ns[WAIT] in a wait unended at rs_vcpu_end() */
 	uint64_t ns[RS_VCPU_STATES];
 	uint32_t state;	  /* GUEST, KERNEL, USER, or UNKNOWN: the state while it is on a CPU */
 	uint32_t off;	  /* enum rs_vcpu_off */
@@ -78,6 +79,7 @@ struct rs_vcpu_time {
 	uint32_t left;	  /* a return to the VMM, or the end of a halt, occurred */
 	uint32_t unwoken; /* sleeps that ended without an observed wake-up */
 	uint32_t unleft;  /* arrivals on a CPU without an observed departure from the last one */
+	uint32_t queued;  /* when the watch began, it was already waiting for a CPU */
 };
 
 /* The longest period of the scheduler's tick, at 100 Hz. */
@@ -315,12 +317,20 @@ static inline void rs_vcpu_wake(struct rs_vcpu_time *t, uint64_t now)
 	*(volatile uint64_t *)&t->wake = now;
 }
 
-/* sched_switch to the thread. As the first event, it shows that the thread was off until now. */
+/* Notes that the first event of a thread is its arrival on a CPU. It was off until now: asleep if
+ * it was woken since the accounting began, else waiting from the start. */
+static inline void rs_vcpu_first_on(struct rs_vcpu_time *t, uint64_t now)
+{
+	t->queued = !rs_vcpu_is_woken(t, t->wake, now);
+	t->off = t->queued ? RS_VCPU_PREEMPTED : RS_VCPU_SLEEPING;
+}
+
+/* sched_switch to the thread. */
 static inline void rs_vcpu_on(struct rs_vcpu_time *t, uint64_t now)
 {
 	rs_vcpu_between(t);
-	if (!t->seen)
-		t->off = RS_VCPU_SLEEPING;
+	if (!t->seen && t->off == RS_VCPU_ON)
+		rs_vcpu_first_on(t, now);
 	else if (t->off == RS_VCPU_SLEEPING && !rs_vcpu_is_woken(t, t->wake, now))
 		t->unwoken++;
 	else if (t->off == RS_VCPU_ON && t->on_at)
@@ -337,10 +347,13 @@ static inline void rs_vcpu_on(struct rs_vcpu_time *t, uint64_t now)
 /* Ends the accounting, or the thread's; applied to a copy, gives the times at present. */
 static inline void rs_vcpu_end(struct rs_vcpu_time *t, uint64_t now)
 {
+	uint64_t waited = t->ns[RS_VCPU_WAIT];
+
 	if (t->off != RS_VCPU_ON)
 		rs_vcpu_account_off(t, now);
 	else
 		rs_vcpu_account(t, now);
+	t->unended_ns = t->ns[RS_VCPU_WAIT] - waited;
 }
 
 #endif

@@ -164,6 +164,73 @@ TEST(a_sleep_begins_earlier_for_the_scheduler)
 	CHECK_OK(session_of((struct a_sleep){ 1501000, 1011000, 1490000, 100000 }));
 }
 
+/* It waits for a CPU from the beginning until 501000, runs, and waits from 1501000 to the end. */
+static struct rs_error *session_waiting(uint64_t run_ns, uint64_t wait_ns)
+{
+	const struct rs_exits_vcpu *vcpu;
+	struct rs_error *err;
+	struct kit k;
+
+	kit_init(&k, &everything);
+	kit_put(&k, 1000, 0, "session", "open", { "threads", 1 });
+	session_line(&k, 1000, 101, 50000000, 3000000);
+	kit_on(&k, 501000, 101);
+	kit_entry(&k, 501000, 101, 1);
+	kit_vmx_exit(&k, 1001000, 101, IO);
+	kit_off(&k, 1501000, 101, 0);
+	session_line(&k, 2001000, 101, 50000000 + run_ns, 3000000 + wait_ns);
+	kit_put(&k, 2001000, 0, "session", "close", { "dropped", 0 });
+	kit_take(&k, true, 0);
+	vcpu = kit_vcpu(&k, 101);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_WAIT], 1000000);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_GUEST], 500000);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_KERNEL], 500000);
+	err = rs_exits_check(&k.exits, 0);
+	kit_free(&k);
+	return err;
+}
+
+/* schedstat counts a wait when it ends: all of one that began before the watch, and nothing of one
+ * that has not ended, unless it ends before schedstat is read. */
+TEST(a_wait_at_the_beginning_or_the_end)
+{
+	CHECK_OK(session_waiting(1000000, 500000));
+	CHECK_OK(session_waiting(1000000, 1000000));
+	CHECK_OK(session_waiting(1000000, 70000000));
+	CHECK_ERR(session_waiting(1000000, 470000), RS_FAILED,
+		  "on a CPU or waiting for one 2000000 ns, by schedstat 1470000");
+	/* The time on the CPU has all ended. */
+	CHECK_ERR(session_waiting(700000, 1200000), RS_FAILED,
+		  "on a CPU 1000000 ns, by schedstat 700000");
+	CHECK_ERR(session_waiting(1300000, 700000), RS_FAILED,
+		  "on a CPU 1000000 ns, by schedstat 1300000");
+}
+
+/* Its first event is its arrival on a CPU: woken since the beginning, it slept until then. */
+TEST(a_wake_up_before_the_first_event)
+{
+	const struct rs_exits_vcpu *vcpu;
+	struct kit k;
+
+	kit_init(&k, &everything);
+	kit_put(&k, 1000, 0, "session", "open", { "threads", 1 });
+	session_line(&k, 1000, 101, 50000000, 3000000);
+	kit_wake(&k, 301000, 101);
+	kit_on(&k, 501000, 101);
+	kit_entry(&k, 501000, 101, 1);
+	session_line(&k, 1001000, 101, 50500000, 3200000 + 400000);
+	kit_put(&k, 1001000, 0, "session", "close", { "dropped", 0 });
+	kit_take(&k, true, 0);
+	vcpu = kit_vcpu(&k, 101);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_HALTED], 300000);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_WAIT], 200000);
+	CHECK_EQ_U64(vcpu->ns[RS_VCPU_GUEST], 500000);
+	/* schedstat has more waiting than it slept */
+	CHECK_ERR(rs_exits_check(&k.exits, 0), RS_FAILED,
+		  "on a CPU or waiting for one 700000 ns, by schedstat 1100000");
+	kit_free(&k);
+}
+
 /* The session closes after the thread has ended: its last line is not a new thread's. */
 TEST(the_last_line_of_an_ended_thread)
 {
