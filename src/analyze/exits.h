@@ -52,9 +52,9 @@ struct rs_exits_vcpu {
 	 * the waiting that followed wake-ups. */
 	uint32_t unwoken, unleft;
 	uint64_t early_ns, woken_ns;
-	/* The waiting at the end, which schedstat counts only when it ends; whether it was already
-	 * waiting at the beginning, for an unknown time. */
-	uint64_t unended_ns;
+	/* The time on a CPU or waiting after its last event, which schedstat may lack; whether it
+	 * was waiting at the beginning, for an unknown time before. */
+	uint64_t unended_run_ns, unended_wait_ns;
 	bool queued;
 };
 
@@ -159,9 +159,9 @@ struct rs_error *rs_exits_merge_causes(const struct rs_exits *exits, bool by_vm,
  * Verifies that each vCPU's states add up to its wall time, and that its time on CPUs and its time
  * waiting agree with schedstat. Their sum may differ by slack_ns and 1%, and each alone by a
  * further eighth of the sum. If every sleep ended with an observed wake-up, schedstat may have more
- * waiting, up to the time asleep. It may lack a wait that has not ended, and has all of one that
- * began before. Returns NULL if they agree. Otherwise returns RS_FAILED with a message that names
- * the vCPU and both values.
+ * waiting, up to the time asleep. It may lack what follows a thread's last event, and have all of a
+ * wait that began before. Returns NULL if they agree. Otherwise returns RS_FAILED with a message
+ * that names the vCPU and both values.
  */
 struct rs_error *rs_exits_check(const struct rs_exits *exits, uint64_t slack_ns);
 

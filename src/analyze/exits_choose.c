@@ -314,12 +314,14 @@ static bool agree(uint64_t ours, uint64_t theirs, const struct slack *slack)
  *
  * Neither explains a difference if Ringside missed the event at that end of a sleep.
  *
- * schedstat counts a wait when it ends (sched_info_arrive() in kernel/sched/stats.h). So it has all
- * of a wait that began before the watch, and how much that is is unknown.
+ * schedstat counts a wait when it ends (sched_info_arrive() in kernel/sched/stats.h), and time on a
+ * CPU at ticks, which come late if a hypervisor below takes the CPU away. So it may lack what
+ * follows a thread's last event, and may have all of a wait that began before the watch. How much
+ * that is is unknown.
  */
 static struct slack slack_of(const struct rs_exits_vcpu *v, uint64_t slack_ns)
 {
-	struct slack slack = { slack_ns, slack_ns };
+	struct slack slack = { slack_ns + v->unended_run_ns, slack_ns };
 
 	if (!v->unleft)
 		slack.below_ns += v->early_ns;
@@ -338,8 +340,6 @@ static struct slack slack_of(const struct rs_exits_vcpu *v, uint64_t slack_ns)
  * In the same way it charges a woken thread from its wake-up on, if that preempts the thread on the
  * CPU or the idle thread. The part of the waiting that follows a wake-up may thus be running there:
  * all of it, if a hypervisor below this kernel runs the CPU only later.
- *
- * A wait that has not ended is not in schedstat, unless it ends before that is read.
  */
 static struct rs_error *check_schedstat(const struct rs_exits_vcpu *v, uint64_t on_cpu,
 					uint64_t slack_ns)
@@ -347,7 +347,7 @@ static struct rs_error *check_schedstat(const struct rs_exits_vcpu *v, uint64_t 
 	uint64_t wait = v->ns[RS_VCPU_WAIT], all = v->run_ns + v->wait_ns;
 	struct slack slack = slack_of(v, slack_ns), run, waits;
 
-	slack.below_ns += v->unended_ns;
+	slack.below_ns += v->unended_wait_ns;
 	if (!agree(on_cpu + wait, all, &slack))
 		return differ(v, "on a CPU or waiting for one", on_cpu + wait, "by schedstat", all);
 	slack_ns += all / CHARGE_PARTS;
@@ -355,7 +355,7 @@ static struct rs_error *check_schedstat(const struct rs_exits_vcpu *v, uint64_t 
 	run = (struct slack){ slack.below_ns, slack_ns + v->woken_ns };
 	if (!agree(on_cpu, v->run_ns, &run))
 		return differ(v, "on a CPU", on_cpu, "by schedstat", v->run_ns);
-	waits = (struct slack){ slack_ns + v->woken_ns + v->unended_ns, slack.above_ns };
+	waits = (struct slack){ slack_ns + v->woken_ns + v->unended_wait_ns, slack.above_ns };
 	if (!agree(wait, v->wait_ns, &waits))
 		return differ(v, "waiting for a CPU", wait, "by schedstat", v->wait_ns);
 	return NULL;

@@ -227,7 +227,8 @@ static void vcpu_fill(struct rs_exits_vcpu *vcpu, struct thread *t, bool entries
 		.unleft = time.unleft,
 		.early_ns = time.early_ns,
 		.woken_ns = time.woken_ns,
-		.unended_ns = time.unended_ns,
+		.unended_run_ns = time.unended_run_ns,
+		.unended_wait_ns = time.unended_wait_ns,
 		.queued = time.queued,
 		/* There is no difference to compute if the thread has ended, or if there is only
 		 * one line. */

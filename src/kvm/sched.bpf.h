@@ -26,9 +26,35 @@ static __always_inline bool slot_at(struct here *here, uint32_t at, uint32_t tid
 	return here->slot && at != RS_KVM_NO_SLOT && (uint32_t)here->slot->id == tid;
 }
 
+/*
+ * Computes the scheduler's times when the watch began. They could not be read then, because the
+ * scheduler charges a thread on a CPU at ticks, which are late if a hypervisor below takes the CPU
+ * away, and a wait when it ends. At a departure it has charged all, but it may have charged the end
+ * of the time on the CPU as the beginning of the next wait (rq_clock_skip_update()). So the time on
+ * CPUs is read at the first departure, and the waits at the next one.
+ */
+static __always_inline void base_correct(struct rs_kvm_slot *slot)
+{
+	const struct task_struct *task = (const void *)bpf_get_current_task();
+	const uint64_t *ns = slot->time.ns;
+
+	if (slot->departures == 2 || !bpf_core_field_exists(task->sched_info.run_delay))
+		return;
+	if (!slot->departures)
+		slot->base_run_ns = BPF_CORE_READ(task, se.sum_exec_runtime) - ns[RS_VCPU_UNKNOWN] -
+				    ns[RS_VCPU_GUEST] - ns[RS_VCPU_KERNEL] - ns[RS_VCPU_USER] -
+				    ns[RS_VCPU_POLL];
+	else
+		slot->base_wait_ns = BPF_CORE_READ(task, sched_info.run_delay) - ns[RS_VCPU_WAIT];
+	RS_ORDER();
+	slot->departures++;
+}
+
 static __always_inline void off_cpu(const struct here *here, uint32_t state, uint32_t next)
 {
 	TIME_STEP(here->slot, rs_vcpu_off(&here->slot->time, here->now, !state));
+	if (config.latency)
+		base_correct(here->slot);
 	if (config.events) {
 		RS_RING_RECORD(kvm_off_cpu) e = { .words = { 0 } };
 

@@ -34,19 +34,36 @@ static struct rs_vcpu_time time_read(const struct rs_kvm_slot *slot)
 	return time;
 }
 
+/* What of the scheduler's times is from before the watch. */
+struct base {
+	uint64_t run_ns, wait_ns;
+};
+
+static struct base base_of(const struct rs_kvm_session *s, const struct rs_kvm_known *known)
+{
+	const struct rs_kvm_slot *slot = rs_kvm_slot(s, known->slot);
+
+	/* Pairs with base_correct() of the programs, which writes it last. */
+	if (__atomic_load_n(&slot->departures, __ATOMIC_ACQUIRE) == 2)
+		return (struct base){ slot->base_run_ns, slot->base_wait_ns };
+	return (struct base){ known->base_run_ns, known->base_wait_ns };
+}
+
 static void thread_sched(const struct rs_kvm_session *s, const struct rs_kvm_known *known,
 			 struct rs_kvm_thread *thread)
 {
+	const struct base base = base_of(s, known);
 	uint64_t run = known->run_ns, wait = known->wait_ns;
 	bool is_known = known->sched_known;
 
 	if (s->gate == RS_KVM_OPEN)
 		is_known = known->base_known && !thread->ended &&
 			   rs_kvm_schedstat(thread->pid, thread->tid, &run, &wait);
-	if (!is_known || run < known->base_run_ns || wait < known->base_wait_ns)
+	/* A base is less than 0 if Ringside has a little more time than the scheduler. */
+	if (!is_known || (int64_t)(run - base.run_ns) < 0 || (int64_t)(wait - base.wait_ns) < 0)
 		return;
-	thread->run_ns = run - known->base_run_ns;
-	thread->wait_ns = wait - known->base_wait_ns;
+	thread->run_ns = run - base.run_ns;
+	thread->wait_ns = wait - base.wait_ns;
 	thread->sched_known = true;
 }
 

@@ -66,10 +66,11 @@ struct rs_vcpu_time {
 	uint64_t base_wait;
 	uint64_t halted_ns; /* by KVM's reports of halts alone */
 	uint64_t polled_ns;
-	uint64_t on_at;	     /* on a CPU since then, or since the watch began; 0: unknown */
-	uint64_t early_ns;   /* the scheduler's clock may have been so much behind at sleeps */
-	uint64_t woken_ns;   /* the part of ns[WAIT] that began at a wake-up */
-	uint64_t unended_ns; /* the part of ns[WAIT] in a wait unended at rs_vcpu_end() */
+	uint64_t on_at;	   /* on a CPU since then, or since the watch began; 0: unknown */
+	uint64_t early_ns; /* the scheduler's clock may have been so much behind at sleeps */
+	uint64_t woken_ns; /* the part of ns[WAIT] that began at a wake-up */
+	/* What rs_vcpu_end() added: on a CPU; waiting. */
+	uint64_t unended_run_ns, unended_wait_ns;
 	uint64_t ns[RS_VCPU_STATES];
 	uint32_t state;	  /* GUEST, KERNEL, USER, or UNKNOWN: the state while it is on a CPU */
 	uint32_t off;	  /* enum rs_vcpu_off */
@@ -347,13 +348,15 @@ static inline void rs_vcpu_on(struct rs_vcpu_time *t, uint64_t now)
 /* Ends the accounting, or the thread's; applied to a copy, gives the times at present. */
 static inline void rs_vcpu_end(struct rs_vcpu_time *t, uint64_t now)
 {
-	uint64_t waited = t->ns[RS_VCPU_WAIT];
+	uint64_t from = t->at, waited = t->ns[RS_VCPU_WAIT];
+	bool on = t->off == RS_VCPU_ON;
 
-	if (t->off != RS_VCPU_ON)
-		rs_vcpu_account_off(t, now);
-	else
+	if (on)
 		rs_vcpu_account(t, now);
-	t->unended_ns = t->ns[RS_VCPU_WAIT] - waited;
+	else
+		rs_vcpu_account_off(t, now);
+	t->unended_run_ns = on ? t->at - from : 0;
+	t->unended_wait_ns = t->ns[RS_VCPU_WAIT] - waited;
 }
 
 #endif

@@ -117,8 +117,8 @@ struct rs_kvm_slot {
 	uint32_t used;
 	uint32_t ended;
 	uint32_t tid, tgid;
-	int32_t vcpu; /* -1: unknown */
-	uint32_t reserved;
+	int32_t vcpu;	     /* -1: unknown */
+	uint32_t departures; /* sleeps and preemptions, up to 2 */
 	/* The current exit. It is counted at the next entry or exit, when it is known whether it
 	 * came from a nested guest. */
 	uint32_t place; /* if exits are only counted: the place in the row; RS_KVM_ROW: in `cell` */
@@ -130,7 +130,7 @@ struct rs_kvm_slot {
 	uint32_t cause_kind;
 	uint32_t cell_next, cell_end; /* of its block */
 	uint32_t cause_next, cause_end;
-	/* The scheduler's times at the thread's first event. */
+	/* The scheduler's times at the thread's first event, or as base_correct() has them. */
 	uint64_t base_run_ns, base_wait_ns;
 	uint32_t base_known;
 	uint32_t begun; /* incremented before `time` changes */

@@ -33,6 +33,7 @@ static void session(struct kit *k, uint64_t run_end, uint64_t wait_end)
 	kit_off(k, 1101000, 101, 0);
 	kit_on(k, 1601000, 101);
 	kit_entry(k, 1701000, 101, 1);
+	kit_vmx_exit(k, 2001000, 101, IO);
 	session_line(k, 2001000, 101, run_end, wait_end);
 	kit_put(k, 2001000, 0, "session", "close", { "dropped", 3 });
 	kit_take(k, true, 0);
@@ -116,6 +117,7 @@ static struct rs_error *session_of(struct a_sleep s)
 	if (s.woken)
 		kit_wake(&k, s.woken, 101);
 	kit_on(&k, 1601000, 101);
+	kit_entry(&k, 2001000, 101, 1);
 	session_line(&k, 2001000, 101, 50000000 + s.run_ns, 3000000 + s.wait_ns);
 	kit_put(&k, 2001000, 0, "session", "close", { "dropped", 0 });
 	kit_take(&k, true, 0);
@@ -188,6 +190,32 @@ static struct rs_error *session_waiting(uint64_t run_ns, uint64_t wait_ns)
 	err = rs_exits_check(&k.exits, 0);
 	kit_free(&k);
 	return err;
+}
+
+/* The scheduler charges a running thread at ticks, so schedstat may lack what follows the thread's
+ * last event. */
+TEST(the_time_on_the_cpu_after_the_last_event)
+{
+	const uint64_t runs[] = { 1000000, 400000, 370000, 1040000 };
+
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		struct kit k;
+
+		kit_init(&k, &everything);
+		kit_put(&k, 1000, 0, "session", "open", { "threads", 1 });
+		session_line(&k, 1000, 101, 50000000, 3000000);
+		kit_entry(&k, 1000, 101, 1);
+		kit_vmx_exit(&k, 401000, 101, IO);
+		session_line(&k, 1001000, 101, 50000000 + runs[i], 3000000);
+		kit_put(&k, 1001000, 0, "session", "close", { "dropped", 0 });
+		kit_take(&k, true, 0);
+		if (i < 2)
+			CHECK_OK(rs_exits_check(&k.exits, 0));
+		else
+			CHECK_ERR(rs_exits_check(&k.exits, 0), RS_FAILED,
+				  "on a CPU or waiting for one 1000000 ns, by schedstat");
+		kit_free(&k);
+	}
 }
 
 /* schedstat counts a wait when it ends: all of one that began before the watch, and nothing of one
