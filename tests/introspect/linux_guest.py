@@ -9,14 +9,14 @@ import re
 import socket
 import subprocess
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "bed"), os.path.join(HERE, "..", "house")]
 import bed  # noqa: E402
 import gdb_stub  # noqa: E402
+from limits import attempts  # noqa: E402
 
-LIMIT_S = 400
+LIMIT_S = 400  # ends a test that hangs; see limits.py
 MEMORY_MIB = 256
 GAMMA_MARK = "R15=67616d6d61676d61"  # of linux_init.c
 ENTRY = "asm_sysvec_apic_timer_interrupt"
@@ -88,15 +88,13 @@ class Monitor:
 
 def console_until_ready(process, path):
     """Waits for READY on the console, which QEMU writes to a file."""
-    until = time.monotonic() + LIMIT_S
-    while time.monotonic() < until:
+    for _ in attempts(LIMIT_S, 0.2):
         with open(path, encoding="utf-8", errors="replace") as file:
             output = file.read().replace("\r", "")
         if re.search(r"^READY$", output, re.M):
             return output
         if process.poll() is not None or "Kernel panic" in output:
             break
-        time.sleep(0.2)
     process.kill()
     raise bed.Hung(f"the guest did not print READY: {output[-3000:]}")
 
@@ -116,15 +114,13 @@ def is_between(cpu):
 def stop_in_gamma(monitor):
     """Stops the machine while a processor executes gamma, which the kernel may interrupt at any
     time, and no other is between two states."""
-    until = time.monotonic() + LIMIT_S
-    while time.monotonic() < until:
+    for _ in attempts(LIMIT_S, 0.01):
         monitor.command("stop")
         cpus = processors(monitor)
         if any(GAMMA_MARK in cpu and "CPL=3" in cpu for cpu in cpus) and \
                 not any(map(is_between, cpus)):
             return
         monitor.command("cont")
-        time.sleep(0.01)
     raise bed.Hung("gamma did not run")
 
 
@@ -132,8 +128,7 @@ def stop_at_entry(monitor, stub, address, steps):
     """Stops the machine at the first instruction of an interrupt of user mode, or some later: at the
     first, the registers that the processor saved are on its entry stack, and the kernel has not saved
     any. No other processor is between two states."""
-    until = time.monotonic() + LIMIT_S
-    while time.monotonic() < until:
+    for _ in attempts(LIMIT_S):
         stub.ask(f"Z1,{address:x},1")
         stub.ask("c")
         stub.ask(f"z1,{address:x},1")
