@@ -23,12 +23,18 @@ static void session_line(struct kit *k, int64_t ts, int tid, uint64_t run, uint6
 			      "named"));
 }
 
-/* Opened at 1000: it is observed from then on. 1500000 ns on a CPU, 500000 waiting. */
-static void session(struct kit *k, uint64_t run_end, uint64_t wait_end)
+/* Opened at 1000: a thread is observed from then on. */
+static void session_open(struct kit *k)
 {
 	kit_init(k, &everything);
 	kit_put(k, 1000, 0, "session", "open", { "threads", 1 });
 	session_line(k, 1000, 101, 50000000, 3000000);
+}
+
+/* 1500000 ns on a CPU, 500000 waiting. */
+static void session(struct kit *k, uint64_t run_end, uint64_t wait_end)
+{
+	session_open(k);
 	kit_vmx_exit(k, 1001000, 101, IO);
 	kit_off(k, 1101000, 101, 0);
 	kit_on(k, 1601000, 101);
@@ -107,9 +113,7 @@ static struct rs_error *session_of(struct a_sleep s)
 	struct rs_error *err;
 	struct kit k;
 
-	kit_init(&k, &everything);
-	kit_put(&k, 1000, 0, "session", "open", { "threads", 1 });
-	session_line(&k, 1000, 101, 50000000, 3000000);
+	session_open(&k);
 	kit_vmx_exit(&k, 1001000, 101, IO);
 	if (s.arrives)
 		kit_on(&k, s.arrives, 101);
@@ -173,9 +177,7 @@ static struct rs_error *session_waiting(uint64_t run_ns, uint64_t wait_ns)
 	struct rs_error *err;
 	struct kit k;
 
-	kit_init(&k, &everything);
-	kit_put(&k, 1000, 0, "session", "open", { "threads", 1 });
-	session_line(&k, 1000, 101, 50000000, 3000000);
+	session_open(&k);
 	kit_on(&k, 501000, 101);
 	kit_entry(&k, 501000, 101, 1);
 	kit_vmx_exit(&k, 1001000, 101, IO);
@@ -201,9 +203,7 @@ TEST(the_time_on_the_cpu_after_the_last_event)
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
 		struct kit k;
 
-		kit_init(&k, &everything);
-		kit_put(&k, 1000, 0, "session", "open", { "threads", 1 });
-		session_line(&k, 1000, 101, 50000000, 3000000);
+		session_open(&k);
 		kit_entry(&k, 1000, 101, 1);
 		kit_vmx_exit(&k, 401000, 101, IO);
 		session_line(&k, 1001000, 101, 50000000 + runs[i], 3000000);
@@ -240,9 +240,7 @@ TEST(a_wake_up_before_the_first_event)
 	const struct rs_exits_vcpu *vcpu;
 	struct kit k;
 
-	kit_init(&k, &everything);
-	kit_put(&k, 1000, 0, "session", "open", { "threads", 1 });
-	session_line(&k, 1000, 101, 50000000, 3000000);
+	session_open(&k);
 	kit_wake(&k, 301000, 101);
 	kit_on(&k, 501000, 101);
 	kit_entry(&k, 501000, 101, 1);
