@@ -37,6 +37,7 @@ static struct rs_error *thread_fill(struct exits_sink *s, struct thread *t,
 			return rs_error_no_memory();
 	}
 	t->time = from->time;
+	t->complete = from->complete;
 	if (from->sched_known) {
 		t->sched_last[0] = from->run_ns;
 		t->sched_last[1] = from->wait_ns;

@@ -47,11 +47,15 @@ struct rs_exits_vcpu {
 	uint64_t exits;
 	bool sched_known;
 	uint64_t run_ns, wait_ns; /* schedstat's */
-	/* Since its first event: sleeps that ended without a wake-up; arrivals on a CPU without a
-	 * departure before; how much earlier than traced its sleeps may begin for the scheduler;
-	 * the waiting that followed wake-ups. */
-	uint32_t unwoken, unleft;
-	uint64_t early_ns, woken_ns;
+	/* Since its first event: sleeps that ended without a wake-up; arrivals on a CPU and
+	 * departures without the other before; whether the scheduler's count proves that neither
+	 * was missed. */
+	uint32_t unwoken, missed;
+	bool complete;
+	/* How much earlier than traced its sleeps may begin for the scheduler, and how much more,
+	 * as may an unended wait, if CPUs were taken away below the kernel; the waiting that
+	 * followed wake-ups. */
+	uint64_t early_ns, stall_ns, woken_ns;
 	/* The time on a CPU or waiting after its last event, which schedstat may lack; whether it
 	 * was waiting at the beginning, for an unknown time before. */
 	uint64_t unended_run_ns, unended_wait_ns;
@@ -157,11 +161,11 @@ struct rs_error *rs_exits_merge_causes(const struct rs_exits *exits, bool by_vm,
 
 /*
  * Verifies that each vCPU's states add up to its wall time, and that its time on CPUs and its time
- * waiting agree with schedstat. Their sum may differ by slack_ns and 1%, and each alone by a
- * further eighth of the sum. If every sleep ended with an observed wake-up, schedstat may have more
- * waiting, up to the time asleep. It may lack what follows a thread's last event, and have all of a
- * wait that began before. Returns NULL if they agree. Otherwise returns RS_FAILED with a message
- * that names the vCPU and both values.
+ * waiting agree with schedstat. Their sum may differ by slack_ns and 1%. Each alone may differ by a
+ * further eighth of the sum; if no arrival and no departure was missed, by any time. If every sleep
+ * ended with an observed wake-up, schedstat may have more waiting, up to the time asleep. It may
+ * lack what follows a thread's last event, and have all of a wait that began before. Returns NULL
+ * if they agree. Otherwise returns RS_FAILED with a message that names the vCPU and both values.
  */
 struct rs_error *rs_exits_check(const struct rs_exits *exits, uint64_t slack_ns);
 

@@ -335,7 +335,7 @@ static struct rs_error *on_close(struct exits_sink *sink, struct thread *t, cons
 	return NULL;
 }
 
-/* pid, vcpu, sched_known, run, wait, asleep; and the text vm */
+/* pid, vcpu, sched_known, run, wait, asleep, complete; and the text vm */
 static struct rs_error *on_thread(struct exits_sink *sink, struct thread *t, const struct input *in)
 {
 	const struct rs_event *event = in->view->event;
@@ -347,6 +347,7 @@ static struct rs_error *on_thread(struct exits_sink *sink, struct thread *t, con
 		t->vcpu = (int32_t)in->arg[1];
 	if (in->arg[5])
 		rs_vcpu_asleep(&t->time);
+	t->complete = in->arg[6] != 0;
 	if (!t->vm && last && last->type == RS_TYPE_TEXT) {
 		size_t len;
 		const char *text = rs_view_text(in->view, last, &len);
@@ -411,7 +412,7 @@ static const struct kind kinds[] = {
 	{ "session",
 	  "thread",
 	  on_thread,
-	  { "pid", "vcpu", "sched_known", "run", "wait", "asleep" } },
+	  { "pid", "vcpu", "sched_known", "run", "wait", "asleep", "complete" } },
 };
 
 static const struct rs_field *field_of(const struct rs_event *event, const char *name)

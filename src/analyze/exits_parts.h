@@ -52,6 +52,7 @@ struct thread {
 	/* schedstat (run, wait) of the first and the last event that has it; of a live thread 0
 	 * and the growth so far. */
 	uint32_t sched_lines;
+	bool complete; /* by the last of them */
 	uint64_t sched_first[2], sched_last[2];
 	/* The parts of the states' times, the wall time and schedstat that collections have
 	 * reported. */

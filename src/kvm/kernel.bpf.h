@@ -133,6 +133,7 @@ struct sched_entity {
 };
 
 struct sched_info {
+	unsigned long pcount;
 	unsigned long long run_delay;
 };
 

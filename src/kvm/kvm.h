@@ -57,6 +57,9 @@ struct rs_kvm_thread {
 	 * unknown: the thread has ended, or the kernel has no schedstat. */
 	uint64_t run_ns, wait_ns;
 	bool sched_known;
+	/* By the scheduler's count of arrivals on a CPU, no departure was missed together with the
+	 * arrival after it. time.missed has those of which only one was missed. */
+	bool complete;
 	bool asleep; /* it has no events, because it slept since the gate opened */
 };
 

@@ -50,11 +50,22 @@ static __always_inline void base_correct(struct rs_kvm_slot *slot)
 	slot->departures++;
 }
 
-static __always_inline void off_cpu(const struct here *here, uint32_t state, uint32_t next)
+/* Compares the scheduler's count of the thread's arrivals with the one between two departures. */
+static __always_inline void arrivals_check(struct rs_kvm_slot *slot, uint64_t arrivals)
+{
+	if (slot->departures && arrivals != slot->arrivals + 1)
+		slot->missed = 1;
+	slot->arrivals = arrivals;
+}
+
+static __always_inline void off_cpu(const struct here *here, uint32_t state, uint32_t next,
+				    uint64_t arrivals)
 {
 	TIME_STEP(here->slot, rs_vcpu_off(&here->slot->time, here->now, !state));
-	if (config.latency)
+	if (config.latency) {
+		arrivals_check(here->slot, arrivals);
 		base_correct(here->slot);
+	}
 	if (config.events) {
 		RS_RING_RECORD(kvm_off_cpu) e = { .words = { 0 } };
 
@@ -74,9 +85,10 @@ static __always_inline void on_cpu(const struct here *here, uint32_t prev)
 	}
 }
 
-/* state: 0 if the thread that leaves was runnable. */
+/* state: 0 if the thread that leaves was runnable. arrivals: how often it came on a CPU, by the
+ * scheduler's count. */
 static __always_inline void on_switch(uint32_t prev, uint32_t next, bool next_is_kernel,
-				      uint32_t state)
+				      uint32_t state, uint64_t arrivals)
 {
 	uint32_t from, to = RS_KVM_NO_SLOT;
 	struct rs_kvm_last *last;
@@ -94,7 +106,7 @@ static __always_inline void on_switch(uint32_t prev, uint32_t next, bool next_is
 		return;
 	stamp(&here);
 	if (slot_at(&here, from, prev))
-		off_cpu(&here, state, next);
+		off_cpu(&here, state, next, arrivals);
 	if (slot_at(&here, to, next))
 		on_cpu(&here, prev);
 	leave(&here);
@@ -160,9 +172,11 @@ static __always_inline void on_thread_end(void)
 
 #ifdef RS_KVM_BODIES
 
-RS_SCHED(sched_switch) /* args: prev, next, whether next is a kernel thread, state */
+/* args: prev, next, whether next is a kernel thread, state and arrivals of prev */
+RS_SCHED(sched_switch)
 {
-	on_switch((uint32_t)args[0], (uint32_t)args[1], args[2] != 0, (uint32_t)args[3]);
+	on_switch((uint32_t)args[0], (uint32_t)args[1], args[2] != 0, (uint32_t)args[3],
+		  args[4]);
 }
 
 RS_SCHED(sched_wakeup)
@@ -179,6 +193,13 @@ static __always_inline uint32_t state_of(const struct task_struct *task)
 	if (bpf_core_field_exists(task->__state))
 		return task->__state;
 	return (uint32_t)old->state;
+}
+
+static __always_inline uint64_t arrivals_of(const struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->sched_info.pcount))
+		return 0;
+	return task->sched_info.pcount;
 }
 
 /* (preempt, prev, next); since 5.19 prev_state follows them; in 5.18 it precedes prev. */
@@ -198,7 +219,7 @@ RS_SCHED(sched_switch)
 		state = config.switch_state == 3 ? (uint32_t)args[3] : state_of(prev);
 	}
 	on_switch((uint32_t)prev->pid, (uint32_t)next->pid, next->flags & PF_KTHREAD,
-		  preempt ? 0 : state);
+		  preempt ? 0 : state, arrivals_of(prev));
 }
 
 RS_SCHED(sched_wakeup)

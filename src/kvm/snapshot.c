@@ -78,6 +78,7 @@ static void thread_time(const struct rs_kvm_session *s, const struct rs_kvm_know
 	if (s->gate == RS_KVM_OPEN && !slot->time.seen && !thread->ended)
 		thread->asleep = rs_kvm_asleep(thread->pid, thread->tid);
 	thread->time = time_read(slot);
+	thread->complete = slot->departures == 2 && !slot->missed;
 	thread->asleep &= !thread->time.seen;
 	if (thread->asleep)
 		rs_vcpu_asleep(&thread->time);

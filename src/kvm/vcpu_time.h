@@ -68,6 +68,7 @@ struct rs_vcpu_time {
 	uint64_t polled_ns;
 	uint64_t on_at;	   /* on a CPU since then, or since the watch began; 0: unknown */
 	uint64_t early_ns; /* the scheduler's clock may have been so much behind at sleeps */
+	uint64_t stall_ns; /* and so much more at departures, if a hypervisor took the CPU away */
 	uint64_t woken_ns; /* the part of ns[WAIT] that began at a wake-up */
 	/* What rs_vcpu_end() added: on a CPU; waiting. */
 	uint64_t unended_run_ns, unended_wait_ns;
@@ -79,8 +80,9 @@ struct rs_vcpu_time {
 	uint32_t entered; /* an exit or an entry occurred */
 	uint32_t left;	  /* a return to the VMM, or the end of a halt, occurred */
 	uint32_t unwoken; /* sleeps that ended without an observed wake-up */
-	uint32_t unleft;  /* arrivals on a CPU without an observed departure from the last one */
+	uint32_t missed;  /* arrivals and departures that prove that the one before was missed */
 	uint32_t queued;  /* when the watch began, it was already waiting for a CPU */
+	uint32_t lossy;	  /* events may have been lost */
 };
 
 /* The longest period of the scheduler's tick, at 100 Hz. */
@@ -105,6 +107,7 @@ static inline void rs_vcpu_forget(struct rs_vcpu_time *t)
 	t->wake = 0;
 	t->on_at = 0;
 	t->seen = 1;
+	t->lossy = 1;
 }
 
 /* Accounts the time until now. A stamp before the last one adds nothing. */
@@ -291,13 +294,16 @@ static inline void rs_vcpu_woken(struct rs_vcpu_time *t, uint64_t now, uint64_t 
 /*
  * Notes a sleep. If a thread on this CPU was woken before and is to preempt this one, the scheduler
  * lets the sleep begin at that wake-up or at the last tick (rq_clock_skip_update() in
- * kernel/sched/core.c).
+ * kernel/sched/core.c). The tick is late if a hypervisor below takes the CPU away.
  */
 static inline void rs_vcpu_early(struct rs_vcpu_time *t, uint64_t now)
 {
 	uint64_t on_ns = now > t->on_at ? now - t->on_at : 0;
+	uint64_t early_ns = on_ns < RS_VCPU_TICK_NS ? on_ns : RS_VCPU_TICK_NS;
 
-	t->early_ns += on_ns < RS_VCPU_TICK_NS ? on_ns : RS_VCPU_TICK_NS;
+	t->early_ns += early_ns;
+	if (t->on_at)
+		t->stall_ns += on_ns - early_ns;
 }
 
 /* sched_switch away from the thread. preempted: it is still runnable. */
@@ -305,6 +311,8 @@ static inline void rs_vcpu_off(struct rs_vcpu_time *t, uint64_t now, bool preemp
 {
 	rs_vcpu_between(t);
 	rs_vcpu_account(t, now);
+	if (t->off != RS_VCPU_ON)
+		t->missed++;
 	if (!preempted)
 		rs_vcpu_early(t, now);
 	t->seen = 1;
@@ -335,7 +343,7 @@ static inline void rs_vcpu_on(struct rs_vcpu_time *t, uint64_t now)
 	else if (t->off == RS_VCPU_SLEEPING && !rs_vcpu_is_woken(t, t->wake, now))
 		t->unwoken++;
 	else if (t->off == RS_VCPU_ON && t->on_at)
-		t->unleft++;
+		t->missed++;
 	if (t->off != RS_VCPU_ON)
 		rs_vcpu_account_off(t, now);
 	else
@@ -351,6 +359,9 @@ static inline void rs_vcpu_end(struct rs_vcpu_time *t, uint64_t now)
 	uint64_t from = t->at, waited = t->ns[RS_VCPU_WAIT];
 	bool on = t->off == RS_VCPU_ON;
 
+	/* The scheduler may let the wait begin earlier, but does not count it yet. */
+	if (t->off == RS_VCPU_PREEMPTED && t->on_at)
+		t->stall_ns += from - t->on_at;
 	if (on)
 		rs_vcpu_account(t, now);
 	else

@@ -130,6 +130,8 @@ struct rs_kvm_slot {
 	uint32_t cause_kind;
 	uint32_t cell_next, cell_end; /* of its block */
 	uint32_t cause_next, cause_end;
+	uint32_t missed;   /* the scheduler has counted other arrivals than were observed */
+	uint64_t arrivals; /* by its count, at the last departure */
 	/* The scheduler's times at the thread's first event, or as base_correct() has them. */
 	uint64_t base_run_ns, base_wait_ns;
 	uint32_t base_known;

@@ -79,6 +79,7 @@ static struct rs_error *put_thread(struct rs_kvm_recording *r, const struct rs_k
 			.vcpu = thread->vcpu,
 			.sched_known = thread->sched_known,
 			.asleep = thread->asleep,
+			.complete = thread->complete,
 			.run = run_ns,
 			.wait = wait_ns },
 	};

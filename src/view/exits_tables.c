@@ -370,6 +370,11 @@ RS_COLUMN_GETTER(get_ended)
 		rs_cell_text(cell, ended ? "ended" : "");
 }
 
+RS_COLUMN_GETTER(get_complete)
+{
+	rs_cell_number(cell, ((const struct rs_exits_vcpu *)at)->complete);
+}
+
 #define VCPU(member) RS_COLUMN_AT(struct rs_exits_vcpu, member)
 #define STATE(state, key, head)                                                                    \
 	{ key, NULL, RS_COLUMN_TIME, get_state, RS_VCPU_##state },                                 \
@@ -396,6 +401,7 @@ static const struct rs_column vcpu_columns[] = {
 	{ NULL, "", RS_COLUMN_TEXT, get_ended },
 	{ "sched_run", NULL, RS_COLUMN_TIME, get_sched, VCPU(run_ns) },
 	{ "sched_wait", NULL, RS_COLUMN_TIME, get_sched, VCPU(wait_ns) },
+	{ "complete", NULL, RS_COLUMN_BOOL, get_complete },
 	{ 0 },
 };
 

@@ -312,6 +312,7 @@ def time_faults(label, found):
         return
     v = {key[:-3]: value for key, value in found[0].items() if key.endswith("_ns")}
     yield from differ(f"{label}: sum of its states", sum(v[state] for state in STATES), v["wall"])
+    yield from differ(f"{label}: each switch of its thread was observed", found[0]["complete"], True)
     if v["unknown"] > UNKNOWN_MAX * v["wall"]:
         yield f"{label}: {v['unknown']} ns of {v['wall']} are unknown"
     ours = sum(v[state] for state in (*ON_CPU, "wait"))
@@ -499,7 +500,7 @@ def record(case):
         yield from same_counts("record --exits", rows_of(report, case), case.hist())
     yield from trace_faults(case, "trace")
     exits, entries, numbers = {}, {}, oracle.reason_numbers(case.isa)
-    exceptions = collections.Counter()
+    complete, exceptions = {}, collections.Counter()
     for event in case.events("trace"):
         args = event["args"]
         if event["probe"] == f"kvm:{case.isa}::exit":
@@ -508,6 +509,8 @@ def record(case):
             exits[key] = exits.get(key, 0) + 1
         elif event["probe"] == "kvm:vcpu::entry":
             entries[args["tid"]] = entries.get(args["tid"], 0) + 1
+        elif event["probe"] == "kvm:session::thread":
+            complete[args["tid"]] = args["complete"]
         elif event["probe"] == "kvm:cpu::exception" and not args["again"]:
             exceptions[args["tid"], args["vector"], args["has_error"]] += 1
     # In real mode an exception has no error code.
@@ -520,6 +523,8 @@ def record(case):
         # The first entry, after the gate opened, and the last exit, without an entry.
         yield from differ(f"entries of {vm['name']} vCPU {vcpu['vcpu']}",
                           entries.get(vcpu["tid"]), total)
+        yield from differ(f"{vm['name']} vCPU {vcpu['vcpu']}: each switch of its thread was recorded",
+                          complete.get(vcpu["tid"]), 1)
     yield from bt2_faults(case.path("trace"))
 
 

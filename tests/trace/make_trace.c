@@ -500,7 +500,7 @@ struct kvm_vcpu {
 /* The session's record of a thread, with the scheduler's figures at that time. */
 static void kvm_line(const struct kvm_vcpu *v, uint64_t ns, uint64_t run, uint64_t wait)
 {
-	const struct rs_kvm_on_kvm_thread line = { v->tid, v->pid, v->vcpu, 1, 0, run, wait };
+	const struct rs_kvm_on_kvm_thread line = { v->tid, v->pid, v->vcpu, 1, 0, 1, run, wait };
 
 	text(v->stream, UP_NS + ns, RS_KVM_ID_kvm_thread, &line, sizeof(line), v->vm,
 	     strlen(v->vm));

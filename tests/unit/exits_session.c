@@ -11,7 +11,8 @@ static const struct rs_exits_options everything = { .latency = true, .causes = t
 
 /* ---- the session's lines -------------------------------------------------------------------- */
 
-static void session_line(struct kit *k, int64_t ts, int tid, uint64_t run, uint64_t wait)
+static void session_line_of(struct kit *k, int64_t ts, int tid, uint64_t run, uint64_t wait,
+			    bool complete)
 {
 	CHECK_OK(kit_put_text(k, ts, tid, "session", "thread",
 			      (const struct kit_arg[]){ { "pid", 100 },
@@ -19,8 +20,14 @@ static void session_line(struct kit *k, int64_t ts, int tid, uint64_t run, uint6
 							{ "sched_known", 1 },
 							{ "run", run },
 							{ "wait", wait },
+							{ "complete", complete },
 							{ NULL, 0 } },
 			      "named"));
+}
+
+static void session_line(struct kit *k, int64_t ts, int tid, uint64_t run, uint64_t wait)
+{
+	session_line_of(k, ts, tid, run, wait, false);
 }
 
 /* Opened at 1000: a thread is observed from then on. */
@@ -168,6 +175,69 @@ TEST(a_sleep_begins_earlier_for_the_scheduler)
 	CHECK_ERR(session_of((struct a_sleep){ 1501000, 1011000, 1410000, 100000 }), RS_FAILED,
 		  "on a CPU or waiting for one 1600000 ns, by schedstat 1510000");
 	CHECK_OK(session_of((struct a_sleep){ 1501000, 1011000, 1490000, 100000 }));
+}
+
+/*
+ * The CPU is taken away for 437 ms below the kernel, while it switches from the thread to another,
+ * after the scheduler has read its clock. What is running here is waiting there; before a sleep, it
+ * is neither.
+ */
+enum flaw {
+	NO_FLAW,
+	UNPROVEN, /* a departure and the arrival after it may both have been missed */
+	MISSED,	  /* an arrival is observed without a departure before */
+	LOSSY,
+	FLAWS,
+};
+
+struct stalled {
+	uint32_t state; /* as of off-cpu */
+	bool returns;
+	uint64_t run_ns, wait_ns; /* schedstat's */
+};
+
+static struct rs_error *session_stalled(const struct stalled *s, enum flaw flaw)
+{
+	struct rs_error *err;
+	struct kit k;
+
+	session_open(&k);
+	kit_vmx_exit(&k, 1001000, 101, IO);
+	if (flaw == MISSED)
+		kit_on(&k, 1001000, 101);
+	if (flaw == LOSSY)
+		kit_put(&k, 1001000, 0, "trace", "records-lost", { "count", 1 });
+	if (flaw == LOSSY)
+		kit_user_exit(&k, 1001000, 101, 2);
+	kit_off(&k, 441001000, 101, s->state);
+	if (s->returns) {
+		kit_wake(&k, 441101000, 101);
+		kit_on(&k, 441101000, 101);
+		kit_entry(&k, 442001000, 101, 1);
+	}
+	session_line_of(&k, 442001000, 101, 50000000 + s->run_ns, 3000000 + s->wait_ns,
+			flaw != UNPROVEN);
+	kit_put(&k, 442001000, 0, "session", "close", { "dropped", 0 });
+	kit_take(&k, true, 0);
+	err = rs_exits_check(&k.exits, 0);
+	kit_free(&k);
+	return err;
+}
+
+TEST(a_stall_at_a_switch)
+{
+	static const struct stalled all[] = {
+		{ 0, true, 4900000, 437100000 },
+		{ 1, true, 4900000, 0 },
+		{ 0, false, 4000000, 0 },
+		{ 1, true, 441900000 + 437000000, 0 }, /* when the watch began */
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		CHECK_OK(session_stalled(&all[i], NO_FLAW));
+		for (enum flaw flaw = UNPROVEN; flaw < FLAWS; flaw++)
+			CHECK_ERR(session_stalled(&all[i], flaw), RS_FAILED, "by schedstat");
+	}
 }
 
 /* It waits for a CPU from the beginning until 501000, runs, and waits from 1501000 to the end. */

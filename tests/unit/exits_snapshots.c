@@ -137,6 +137,7 @@ TEST(snapshots_add_up)
 	t->time.since = 5;
 	t->time.at = 1005;
 	t->sched_known = true;
+	t->complete = true;
 	t->run_ns = 1000;
 	kit_init(&k, &everything);
 	put(&k, &shot, 1000);
@@ -160,6 +161,7 @@ TEST(snapshots_add_up)
 	CHECK_EQ_U64(v->exits, 10);
 	CHECK_EQ_U64(v->run_ns, 1000);
 	CHECK(v->sched_known);
+	CHECK(v->complete);
 	CHECK_OK(rs_exits_check(&k.exits, 0));
 
 	second_round(&k, &shot, &hist);

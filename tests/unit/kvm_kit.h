@@ -194,7 +194,8 @@ struct machine {
 	struct rs_kvm_session *session;
 	int exit, entry, user_exit, wakeup, sched_switch, sched_wakeup, end;
 	int pio, mmio, fast_mmio, msr, cpuid, hypercall, virq, page_fault;
-	cpu_set_t cpus; /* where this thread ran before */
+	uint64_t arrivals; /* of this thread on its CPU, as the scheduler would count them */
+	cpu_set_t cpus;	   /* where this thread ran before */
 };
 
 static inline bool machine_open(struct machine *m, const struct rs_kvm_options *options,
@@ -253,12 +254,13 @@ static inline void run_words(int program, uint32_t a, uint32_t b, uint64_t c, ui
 }
 
 /* This thread leaves its CPU to a foreign thread, or returns. */
-static inline void run_switch(const struct machine *m, bool away, uint32_t state)
+static inline void run_switch(struct machine *m, bool away, uint32_t state)
 {
 	const uint64_t us = (uint64_t)kit_tid(), other = 1;
-	const uint64_t args[4] = { away ? us : other, away ? other : us, 0, state };
+	const uint64_t args[5] = { away ? us : other, away ? other : us, 0, state, m->arrivals };
 
 	kit_run(m->sched_switch, args, sizeof(args));
+	m->arrivals += !away;
 }
 
 static inline void spend_ns(uint64_t ns)

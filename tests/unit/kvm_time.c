@@ -20,7 +20,7 @@ static uint64_t sum_of(const struct rs_vcpu_time *time)
  * A halt: exit, asleep, woken, running, entry. All on the CPU that the kernel chooses: the programs
  * work on any.
  */
-static void halt(const struct machine *m)
+static void halt(struct machine *m)
 {
 	const uint64_t tid = (uint64_t)kit_tid();
 	struct kit_wakeup wakeup = { .waited = 1, .valid = 1 };
@@ -71,6 +71,42 @@ TEST(states_add_up_and_are_attributed)
 	CHECK(ns[RS_VCPU_WAIT] >= STEP_NS);
 	CHECK_EQ_U64(ns[RS_VCPU_BLOCKED], 0);
 	rs_kvm_close(m.session);
+}
+
+static bool is_complete(const struct machine *m)
+{
+	struct rs_kvm_snapshot got;
+
+	return CHECK_OK(rs_kvm_snapshot(m->session, &got)) && CHECK_EQ_U64(got.n_threads, 1) &&
+	       got.threads[0].complete && !got.threads[0].time.missed;
+}
+
+/* The scheduler counts each arrival of a thread on a CPU, so a switch that no program saw is
+ * noticed, also if the next one was missed, too. */
+TEST(a_missed_switch_is_noticed)
+{
+	enum { NONE, BOTH, AWAY, BACK, MISSES };
+
+	KIT_NEEDS();
+	for (int miss = NONE; miss < MISSES; miss++) {
+		struct machine m;
+
+		REQUIRE(machine_open(&m, &(struct rs_kvm_options){ .latency = true }, 0));
+		REQUIRE_OK(rs_kvm_gate(m.session, true));
+		halt(&m);
+		CHECK(!is_complete(&m)); /* one departure alone proves nothing */
+		halt(&m);
+		CHECK(is_complete(&m));
+		if (miss == BOTH)
+			m.arrivals++;
+		if (miss == AWAY)
+			run_switch(&m, false, 0);
+		if (miss == BACK)
+			run_switch(&m, true, 1);
+		halt(&m);
+		CHECK_EQ_S64(is_complete(&m), miss == NONE);
+		rs_kvm_close(m.session);
+	}
 }
 
 TEST(costs_add_up_and_are_attributed)
