@@ -162,9 +162,9 @@ struct rs_error *rs_exits_merge_causes(const struct rs_exits *exits, bool by_vm,
 /*
  * Verifies that each vCPU's states add up to its wall time, and that its time on CPUs and its time
  * waiting agree with schedstat. Their sum may differ by slack_ns and 1%, and each alone by a
- * further eighth of the sum. If a vCPU is complete, each alone is not compared, and the sum may
- * also differ by early_ns and stall_ns. If every sleep ended with an observed wake-up, schedstat
- * may have more waiting, up to the time asleep. It may lack what follows a thread's last event, and
+ * further eighth of the sum. If a vCPU is complete, only the sum is compared, and may also differ
+ * by early_ns and stall_ns. If every sleep ended with an observed wake-up, schedstat may have more
+ * waiting, up to the time asleep. It may lack what follows a thread's last event, and
  * have all of a wait that began before. Returns NULL if they agree. Otherwise returns RS_FAILED
  * with a message that names the vCPU and both values.
  */
