@@ -537,9 +537,11 @@ def boot(command, limit_s=LIMIT_S, env=None, monitor=None):
     with tempfile.TemporaryFile() as file:
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file,
                               stderr=subprocess.STDOUT, env=env) as process:
-            how = wait(process, file, monitor, limit_s)
-            last = f"; its processors: {monitor.processors()}" if monitor and how != "ended" else ""
-            process.kill()
+            try:
+                how = wait(process, file, monitor, limit_s)
+                last = f"; its processors: {monitor.processors()}" if monitor and how != "ended" else ""
+            finally:
+                process.kill()
         file.seek(0)
         output = file.read().decode(errors="replace")
     if DONE not in output:
