@@ -332,7 +332,7 @@ def spun_programs(directory):
 
 
 def programs(directory):
-    """QEMU with its firmware, perf, and the guest's kernel."""
+    """QEMU with its firmware, and the guest's kernel."""
     kernel = bed.fetch(bed.kernel_package())
     initramfs = os.path.join(directory, "guest")
     bed.initramfs({**bed.busybox(), "init": GUEST_INIT}, initramfs)
@@ -340,7 +340,6 @@ def programs(directory):
             for folder, names in FIRMWARE.items() for name in names}
     return {**data, "guest/initramfs": initramfs,
             "guest/vmlinuz": bed.one("boot/vmlinuz-*", kernel),
-            "bin/perf": bed.need("perf", "linux-perf"),
             "usr/bin/qemu-system-x86_64": bed.need("qemu-system-x86_64", "qemu-system-x86")}
 
 
@@ -348,7 +347,8 @@ def test(modules, foot, boot, isa, where, *chosen):
     """A complete test: the machine that boots with these files, and the check of its results."""
     with tempfile.TemporaryDirectory() as directory:
         try:
-            inside = programs(directory) | spun_programs(directory)
+            inside = {**programs(directory), **spun_programs(directory),
+                      "bin/perf": bed.need("perf", "linux-perf")}
             out = boot(cases.files(modules, chosen, foot, inside), directory)
         except bed.Missing as missing:
             print(f"1..0 # SKIP {missing}")
