@@ -10,8 +10,10 @@ import cases
 import nested_linux
 from cases import bed
 
-PACES = 20
-PACE_S = 1  # at least this long between two marks
+PACES = 8
+PACE_S, RATES = 1, 4  # at least this long between two marks, and so many rates in a row
+# For a second or two after a profile has started or stopped, the rate is not what it is later.
+SETTLE_S = 3
 LIMIT_S = 450  # about twice the usual time
 # QEMU delivers an interrupt that VMRUN injects a second time, whatever the guest does then, if its clock,
 # which counts instructions, reaches a timer before the guest's next exit: the exception's number stays in
@@ -36,14 +38,17 @@ mark() {{ # the guest's next line, and the CPU time of its processor's thread
 	until_true moved || poweroff -f
 	echo $1 $(last) $(cat $vcpu/schedstat) >>marks
 }}
+marks() {{
+	sleep {SETTLE_S}
+	mark $1
+	for rate in $(seq {RATES}); do sleep {PACE_S}; mark $1; done
+}}
 WAIT_US=2000
 for pace in {' '.join(map(str, range(PACES)))}; do
-	sleep {PACE_S} # the kernel has work to finish after a profile has started or stopped
-	mark alone; sleep {PACE_S}; mark alone
+	marks alone
 	/bin/ringside profile --json {nested_linux.SPUN} >profile$pace.out 2>>profile.err & profiler=$!
 	until_true attached $profiler
-	sleep {PACE_S}
-	mark profiled; sleep {PACE_S}; mark profiled
+	marks profiled
 	kill -INT $profiler; wait $profiler
 done
 WAIT_US=50000
@@ -53,11 +58,12 @@ def paces(case):
     """Returns the guest's rounds in a second of its processor's time, each time that it was alone
     and that it was profiled, and the reports of the profiles."""
     marks = [(mark[0], int(mark[1]), int(mark[2])) for mark in MARK.findall(case.read("marks"))]
-    if len(marks) != 4 * PACES:
+    if len(marks) != 2 * PACES * (RATES + 1):
         raise ValueError(f"marks: {case.read('marks')}")
     rates = {"alone": [], "profiled": []}
-    for (name, rounds, ns), (_, more, later) in zip(marks[::2], marks[1::2]):
-        rates[name].append(1e9 * (more - rounds) / (later - ns))
+    for (name, rounds, ns), (following, more, later) in zip(marks, marks[1:]):
+        if following == name:
+            rates[name].append(1e9 * (more - rounds) / (later - ns))
     return rates, [case.json(f"profile{pace}") for pace in range(PACES)]
 
 
