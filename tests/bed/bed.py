@@ -38,6 +38,7 @@ LIMIT_S = 2400  # ends a machine that hangs, before tests/run would; see limits.
 LOOK_S, STILL_S, SILENT_S = 1, 60, 600
 BOOTS = 3
 DONE = "testbed: done"  # the last line that each machine prints before it powers off
+STUCK = "testbed: stuck"  # printed instead by one whose own guest makes no progress
 BEGIN, END = "testbed: results", "testbed: end of results"
 # The end of an /init that writes its results, below /tmp/out, to a disk; or, in base64, to the
 # serial port of Bochs, which drops unwritten output when the machine powers off.
@@ -106,7 +107,7 @@ class Hung(RuntimeError):
 
 
 class StoodStill(Hung):
-    """The machine made no progress: see class Watch."""
+    """The machine made no progress (see class Watch), or its guest did not."""
 
 
 class Apt:
@@ -545,7 +546,7 @@ def boot(command, limit_s=LIMIT_S, env=None, monitor=None):
         file.seek(0)
         output = file.read().decode(errors="replace")
     if DONE not in output:
-        raise (StoodStill if how == "stuck" else Hung)(
+        raise (StoodStill if how == "stuck" or STUCK in output else Hung)(
             f"the testbed did not end; its console: {output[-OUTPUT_BYTES:]}{last}")
     return output
 

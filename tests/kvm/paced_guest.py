@@ -15,11 +15,11 @@ PACE_S, RATES = 1, 4  # at least this long between two marks, and so many rates 
 # For a second or two after a profile has started or stopped, the rate is not what it is later.
 SETTLE_S = 3
 LIMIT_S = 450  # about twice the usual time
-# QEMU delivers an interrupt that VMRUN injects a second time, whatever the guest does then, if its clock,
-# which counts instructions, reaches a timer before the guest's next exit: the exception's number stays in
-# the processor's state. In a handler that holds a lock, the guest's kernel then waits for ever. So the
-# guest acknowledges interrupts by an exit, at the beginning of each handler, instead of in memory. Few are
-# still delivered twice, and if a guest hangs, the machine is booted again.
+# If QEMU's clock, which counts instructions, reaches a timer between a VMRUN that injects an interrupt and
+# the next #VMEXIT, QEMU delivers that interrupt twice, the second time even if interrupts are off: its
+# number stays in the processor's state. In a handler that holds a lock, the guest's kernel then waits for
+# ever. So the guest acknowledges interrupts by an exit, at the beginning of each handler, instead of in
+# memory. Few are still delivered twice, and if the guest hangs, the machine is booted again.
 NO_PV_EOI = "-cpu host,kvm-pv-eoi=off"
 # The scheduler charges the time of an interrupt to the thread that it interrupts.
 APPEND = " tsc=noirqtime"
@@ -35,7 +35,7 @@ last() {{ tail -n 2 console | head -n 1; }} # the last complete line
 moved() {{ [ "$(last)" != "$before" ]; }}
 mark() {{ # the guest's next line, and the CPU time of its processor's thread
 	before=$(last)
-	until_true moved || poweroff -f
+	until_true moved || {{ echo '{bed.STUCK}'; poweroff -f; }}
 	echo $1 $(last) $(cat $vcpu/schedstat) >>marks
 }}
 marks() {{
@@ -68,15 +68,9 @@ def paces(case):
 
 
 def measure(directory):
-    """Boots the machine, and returns what paces() returns. Raises bed.Missing if it lacks a program,
-    and bed.Hung if it hangs each time."""
+    """Boots the machine, and returns what paces() returns. Raises bed.Missing if it lacks a
+    program."""
     inside = nested_linux.programs(directory) | nested_linux.spun_programs(directory)
-    files = cases.files(bed.AMD_MODULES, (paces,), bed.FOOT, inside)
-    for boots in range(bed.BOOTS):
-        try:
-            out = bed.boot_amd(files, directory, limit_s=LIMIT_S, icount=True, append=APPEND)
-            return paces(cases.Case(os.path.join(out, "paces"), "svm"))
-        except bed.Hung:
-            if boots == bed.BOOTS - 1:
-                raise
-            print("# the guest hung, so the machine is booted again", flush=True)
+    out = bed.boot_amd(cases.files(bed.AMD_MODULES, (paces,), bed.FOOT, inside), directory,
+                       limit_s=LIMIT_S, icount=True, append=APPEND)
+    return paces(cases.Case(os.path.join(out, "paces"), "svm"))
