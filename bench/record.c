@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The costs of recording: for the producer, while a recorder drains its records; for the recorder,
- * against a thread that copies the same bytes and writes them without checks.
+ * The costs of recording: for the producer, while a recorder drains its records, against a thread
+ * that copies them; for the recorder, against a thread that copies the same bytes and writes them
+ * without checks.
  *
  *	record FOLDER		the figures; traces are made in FOLDER and removed
  *	record FOLDER N		no figures: makes a trace of N records in FOLDER, for the readers
@@ -14,6 +15,7 @@
 #include <ringside/memory.h>
 
 #include <math.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -32,6 +34,7 @@ RS_DEFINE_EVENT(pair, bench, "pair", (u64, a), (u64, b));
 
 static const char *folder;
 static char trace_path[4096], piece_path[4096];
+static bool copier_stops; /* relaxed */
 
 /* ---- the recorder, on and off ------------------------------------------------------------------
  */
@@ -85,23 +88,15 @@ static uint64_t times_interrupted(void)
 	return (uint64_t)usage.ru_nivcsw;
 }
 
-/* Returns ns per record in the bursts of a phase. */
-struct phase_ns {
-	double middle; /* mean of the middle half of the bursts, sorted by their time */
-	double mean;   /* of all */
-};
-
-static struct phase_ns phase_of(double *bursts, uint32_t n)
+/* Returns the mean of the middle half of the bursts, sorted by their time, in ns per record. */
+static double middle_of(double *bursts, uint32_t n)
 {
 	const uint32_t from = n / 4, to = n - n / 4;
-	struct phase_ns ns = { 0 };
+	double ns = 0;
 
 	qsort(bursts, n, sizeof(*bursts), bench_compare);
-	for (uint32_t i = 0; i < n; i++) {
-		ns.mean += bursts[i] / n / BURST;
-		if (i >= from && i < to)
-			ns.middle += bursts[i] / (to - from) / BURST;
-	}
+	for (uint32_t i = from; i < to; i++)
+		ns += bursts[i] / (to - from) / BURST;
 	return ns;
 }
 
@@ -110,7 +105,7 @@ static struct phase_ns phase_of(double *bursts, uint32_t n)
  * CPU to another thread. A neighbour VM's use of the CPU is invisible to this kernel: the middle
  * half excludes it if it affects less than a quarter of the bursts.
  */
-static struct phase_ns phase(bool recorded)
+static double phase(bool drained)
 {
 	static double bursts[PHASE_BURSTS];
 	uint32_t n = 0;
@@ -123,46 +118,106 @@ static struct phase_ns phase(bool recorded)
 		end = bench_ns();
 		if (times_interrupted() == interrupted)
 			bursts[n++] = (double)(end - start);
-		if (!recorded && i % 32 == 31)
+		if (!drained && i % 32 == 31)
 			ring_empty();
 		while (bench_ns() - end < GAP_NS)
 			;
 	}
-	return phase_of(bursts, n);
+	return middle_of(bursts, n);
 }
 
-/* A phase with lost records is not comparable: it is left out and reported. */
+/*
+ * Fills a new ring for the first time, and returns ns per record until then: at the first use of
+ * each of its pages the kernel zeroes it. The other phases use the same ring.
+ */
+static double first_lap(void)
+{
+	uint64_t start = bench_ns(), end;
+
+	for (uint64_t i = 0; i < HELPING; i++)
+		RS_EMIT(pair, .a = i);
+	end = bench_ns();
+	wait_until_drained();
+	for (uint64_t i = 0; i < RING_BYTES / RS_SLOT_BYTES - HELPING; i++)
+		RS_EMIT(pair, .a = i);
+	wait_until_drained();
+	return (double)(end - start) / HELPING;
+}
+
+/* Copies the ring's records as often as the recorder, and does nothing else. */
+static void *copy_ring(void *arg)
+{
+	static uint8_t copy[RING_BYTES];
+	struct rs_sbuf_consumer consumer;
+	const uint8_t *run;
+	uint32_t bytes;
+
+	if (rs_sbuf_attach(&consumer, arg, RING_BYTES) != RS_SBUF_OK)
+		abort();
+	while (!__atomic_load_n(&copier_stops, __ATOMIC_RELAXED)) {
+		while (rs_sbuf_peek(&consumer, &run, &bytes) == RS_SBUF_OK && bytes) {
+			memcpy(copy, run, bytes);
+			rs_sbuf_release(&consumer, bytes);
+		}
+		usleep(BENCH_POLL_US);
+	}
+	return NULL;
+}
+
+static double phase_beside_copier(void)
+{
+	pthread_t thread;
+	double ns;
+
+	copier_stops = false;
+	bench_stay_on(1);
+	if (pthread_create(&thread, NULL, copy_ring, rs_trace_self.ring))
+		abort();
+	bench_stay_on(0);
+	ns = phase(true);
+	__atomic_store_n(&copier_stops, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	return ns;
+}
+
+/*
+ * Any reader on another processor takes the ring's lines away from the producer. What this costs
+ * depends on the processors' caches and on the neighbours that share them: the rival copies the
+ * same lines. A phase with lost records is not comparable: it is left out and reported.
+ */
 static void figure_of_producer(void)
 {
-	static double ratios[PHASES], means[PHASES], with[PHASES], alone[PHASES];
+	static double ratios[PHASES], to_alone[PHASES], with[PHASES], copied[PHASES], alone[PHASES],
+		first[PHASES];
 	uint32_t n = 0, left_out = 0;
 
 	while (n < PHASES && left_out < 2 * PHASES) {
 		struct rs_recorder *recorder = recorder_start(trace_path);
-		struct phase_ns recorded, plain;
 		uint64_t lost;
 
 		RS_EMIT(pair, .a = 1);
 		wait_until_drained();
-		recorded = phase(true);
+		first[n] = first_lap();
+		with[n] = phase(true);
 		lost = recorder_stop(recorder).lost;
 		bench_folder_remove(trace_path);
-		plain = phase(false);
+		copied[n] = phase_beside_copier();
 		ring_empty();
-		with[n] = recorded.middle;
-		alone[n] = plain.middle;
-		ratios[n] = recorded.middle / plain.middle;
-		means[n] = recorded.mean / plain.mean;
+		alone[n] = phase(false);
+		ring_empty();
+		ratios[n] = with[n] / copied[n];
+		to_alone[n] = with[n] / alone[n];
 		if (lost)
 			left_out++;
 		else
 			n++;
 	}
 	bench_figure("producer", n ? bench_median(ratios, n) : INFINITY,
-		     "%.2f ns a record against %.2f ns alone, in the middle half of the bursts; "
-		     "%.2fx in all; %u of %u phases left out, for losses",
-		     bench_median(with, n), bench_median(alone, n), bench_median(means, n),
-		     left_out, n + left_out);
+		     "%.2f ns against %.2f ns, in the middle half of the bursts; alone %.2f ns, "
+		     "%.2fx of it; %.1f ns in a new ring's first lap; %u of %u phases left out, "
+		     "for losses",
+		     bench_median(with, n), bench_median(copied, n), bench_median(alone, n),
+		     bench_median(to_alone, n), bench_median(first, n), left_out, n + left_out);
 }
 
 /* ---- the recorder's cost -----------------------------------------------------------------------
