@@ -157,6 +157,11 @@ class OtherApt(Apt):
         self.config, self.suite, self.refreshed = config, suite, False
         self.state = os.path.join(self.directory, "apt")
 
+    def run(self, *words, **options):
+        # An update replaces the lists that others read, and fails beside another update.
+        with alone(self.state):
+            return super().run(*words, **options)
+
     def options(self):
         config = os.path.join(self.state, "apt.conf")
         sources = os.path.join(self.state, "sources.list")
