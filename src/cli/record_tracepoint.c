@@ -6,21 +6,23 @@
 #include "cli/shared.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "record/port.h"
 #include "live/tracepoint.h"
 
-/* The only session of the process; zero at first. */
+/* The only session of the process. */
 static struct tracepoint {
 	const char *globs[RS_TRACEPOINT_GLOBS_MAX];
 	uint32_t n_globs;
 	struct rs_tracepoints *session;
 	struct rs_recorder *recorder;
 	struct rs_clock clock;
-	uint32_t n_threads; /* known to the recorder */
-} the_tracepoint;
+	pthread_mutex_t lock;
+	uint32_t n_threads; /* known to the recorder; under the lock */
+} the_tracepoint = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 #define MANY 50 /* number of tracepoints from which closing takes seconds */
 
@@ -64,6 +66,21 @@ static struct rs_error *tracepoint_open(void *state, const struct rs_record_comm
 	return rs_tracepoints_open(&o, &t->session);
 }
 
+/* Passes the threads that the drains have found to the recorder. */
+static struct rs_error *threads_describe(void *ctx)
+{
+	struct tracepoint *t = ctx;
+	struct rs_error *err = NULL;
+	struct rs_thread thread;
+
+	pthread_mutex_lock(&t->lock);
+	for (; !err && rs_tracepoints_thread(t->session, t->n_threads, &thread); t->n_threads++)
+		err = rs_recorder_add_thread(t->recorder, rs_tracepoints_schema(t->session),
+					     &thread);
+	pthread_mutex_unlock(&t->lock);
+	return err;
+}
+
 static struct rs_error *tracepoint_attach(void *state, struct rs_recorder *recorder,
 					  const struct rs_clock *host)
 {
@@ -72,7 +89,9 @@ static struct rs_error *tracepoint_attach(void *state, struct rs_recorder *recor
 	struct rs_stream stream = { .vcpu = RS_UNKNOWN, .tid = RS_UNKNOWN };
 	struct rs_recorder_port port = { .schema = rs_tracepoints_schema(t->session),
 					 .clock = &t->clock,
-					 .stream = &stream };
+					 .stream = &stream,
+					 .describe = threads_describe,
+					 .ctx = t };
 
 	t->recorder = recorder;
 	for (uint32_t i = 0; !err && rs_tracepoints_port(t->session, i, &stream.cpu, &port.port);
@@ -81,27 +100,12 @@ static struct rs_error *tracepoint_attach(void *state, struct rs_recorder *recor
 	return err;
 }
 
-/* Passes the threads that were found since the last poll to the recorder. */
-static struct rs_error *tracepoint_poll(void *state)
-{
-	struct tracepoint *t = state;
-	struct rs_error *err = NULL;
-	struct rs_thread thread;
-
-	for (; !err && rs_tracepoints_thread(t->session, t->n_threads, &thread); t->n_threads++)
-		err = rs_recorder_add_thread(t->recorder, rs_tracepoints_schema(t->session),
-					     &thread);
-	return err;
-}
-
 static struct rs_error *tracepoint_gate(void *state, bool open)
 {
 	struct tracepoint *t = state;
-	struct rs_error *err;
 	uint64_t at_ns;
 
-	err = rs_tracepoints_gate(t->session, open, &at_ns);
-	return err || open ? err : tracepoint_poll(t);
+	return rs_tracepoints_gate(t->session, open, &at_ns);
 }
 
 /* Appends the number of lost changes of threads to a summary. */
@@ -113,7 +117,7 @@ static void names_lost_add(const struct rs_tracepoints *session, char text[RS_RE
 	if (lost)
 		snprintf(text + len, RS_RECORD_WHY_MAX - len,
 			 " (%" PRIu64 " forks, renames and exits of threads lost: some names are "
-			 "unknown)",
+			 "unknown; larger: --buffer)",
 			 lost);
 }
 
@@ -169,8 +173,6 @@ const struct rs_record_kind rs_record_tracepoint = {
 	.open = tracepoint_open,
 	.attach = tracepoint_attach,
 	.gate = tracepoint_gate,
-	.poll = tracepoint_poll,
-	.describe = tracepoint_poll,
 	.sum = tracepoint_sum,
 	.sum_json = tracepoint_sum_json,
 	.closes_slowly = tracepoint_closes_slowly,

@@ -175,7 +175,7 @@ static struct rs_error *add(struct rs_sbuf_recording *r, struct place *place,
 							      .clock = r->clock,
 							      .stream = &ring->stream,
 							      .refresh = refresh,
-							      .refresh_ctx = r });
+							      .ctx = r });
 	if (err) {
 		free(ring);
 		return err;

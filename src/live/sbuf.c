@@ -33,7 +33,7 @@ static void drain_set(struct rs_drain *drain, const struct rs_recorder_port *por
 {
 	rs_drain_init(drain, &port->port, port->schema);
 	drain->refresh = port->refresh;
-	drain->refresh_ctx = port->refresh_ctx;
+	drain->refresh_ctx = port->ctx;
 }
 
 static struct rs_error *ring_receive(void *ctx, uint32_t path, const struct rs_recorder_port *port)

@@ -29,11 +29,13 @@ struct rs_feed {
 	struct rs_drain *drain;
 	char *name;	  /* the ring's name, for errors; NULL: errors do not name it */
 	bool poll;	  /* if false, only its owner drains it, and the recorder flushes it */
-	bool own_program; /* its records use names that this program defines while it runs */
 	bool done;	  /* broken, or its producer has ended: never drained again */
 	bool survives;	  /* a crash: the feed is a struct rs_program_feed with progress */
 	bool hurries;	  /* its records die with the process until they are written */
 	const struct rs_drained *filling; /* of the drain's current read */
+	/* Declares what the drained records name. NULL: there is nothing to declare. */
+	struct rs_error *(*describe)(void *ctx);
+	void *describe_ctx;
 };
 
 /* The feed of a thread of this program. */
@@ -140,9 +142,6 @@ struct rs_error *rs_feed_finish_ring(struct rs_feed *feed, uint64_t now);
 /* Does that, after the end of the producer or of the recorder, and ends the stream. The caller
  * holds the feed's lock. */
 struct rs_error *rs_feed_finish(struct rs_feed *feed);
-
-/* Adds the names and events that this program has defined to its schema. Any thread may call it. */
-void rs_program_refresh(struct rs_recorder *r);
 
 /* Names this program's binaries that the trace does not name yet. */
 void rs_program_name_binaries(struct rs_recorder *r);

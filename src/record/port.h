@@ -14,10 +14,12 @@ struct rs_recorder_port {
 	struct rs_schema *schema;
 	const struct rs_clock *clock;
 	const struct rs_stream *stream;
-	/* The callback of struct rs_drain. Several threads may call it concurrently, for several
-	 * ports. May be NULL. */
-	bool (*refresh)(void *ctx, uint64_t head);
-	void *refresh_ctx;
+	/* Each may be NULL. Several threads may call them concurrently, for several ports. */
+	bool (*refresh)(void *ctx, uint64_t head); /* the callback of struct rs_drain */
+	/* Called when records were read, before they are written, and at the ring's end: passes the
+	 * descriptions of what they name, such as threads, to the recorder. */
+	struct rs_error *(*describe)(void *ctx);
+	void *ctx;
 };
 
 /* Collects a ring behind a port, like rs_recorder_add_ring() a ring in memory. The objects to which

@@ -26,9 +26,11 @@ static struct rs_error *schema_refresh(struct rs_recorder *r)
 	return err;
 }
 
-void rs_program_refresh(struct rs_recorder *r)
+/* A failure is not reported, because the next call tries again. */
+static struct rs_error *describe(void *ctx)
 {
-	rs_error_free(schema_refresh(r));
+	rs_error_free(schema_refresh(ctx));
+	return NULL;
 }
 
 /* Adds the catalogue's events of a provider, once: any program may emit them under its own name.
@@ -59,7 +61,7 @@ static bool refresh(void *ctx, uint64_t head)
 
 	if (RS_ID_PROVIDER(rs_slot_id(head)) != RS_IDS_USER)
 		return catalogue_add(r, RS_ID_PROVIDER(rs_slot_id(head)));
-	rs_program_refresh(r);
+	rs_error_free(schema_refresh(r));
 	pthread_mutex_lock(&r->program.schema_lock);
 	any = r->program.defined > 0; /* another worker may have added the missing event */
 	pthread_mutex_unlock(&r->program.schema_lock);
@@ -84,7 +86,8 @@ static void feed_begin(struct rs_program_feed *f, struct rs_trace_ring *ring)
 	f->drain.refresh_ctx = r;
 	f->drain.clock = &r->clock;
 	f->feed.drain = &f->drain;
-	f->feed.own_program = true;
+	f->feed.describe = describe;
+	f->feed.describe_ctx = r;
 	f->feed.poll = true;
 	f->feed.done = false;
 	f->next = r->program.feeds;

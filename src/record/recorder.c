@@ -128,6 +128,11 @@ static void worker_write(struct rs_worker *w, const struct rs_store_stream *stre
 	__atomic_store_n(&w->writes_from, 0, __ATOMIC_RELEASE);
 }
 
+static struct rs_error *feed_describe(const struct rs_feed *feed)
+{
+	return feed->describe ? feed->describe(feed->describe_ctx) : NULL;
+}
+
 static struct rs_error *drain_run(struct rs_feed *feed, struct rs_worker *writer, uint64_t *drained)
 {
 	uint64_t total = 0, most = feed_capacity(feed);
@@ -154,8 +159,8 @@ static struct rs_error *drain_run(struct rs_feed *feed, struct rs_worker *writer
 		status = rs_drain_read(feed->drain, at, room, 0, &got);
 		rs_store_commit(feed->out, &got);
 		rs_survive_committed(feed, &got);
-		if (got.bytes && feed->own_program)
-			rs_program_refresh(feed->recorder);
+		if (got.bytes) /* before the packet is written */
+			err = rs_error_first(err, feed_describe(feed));
 		total += got.bytes;
 		if (status != RS_DRAIN_OK) {
 			feed->done = true;
@@ -193,6 +198,7 @@ struct rs_error *rs_feed_finish_ring(struct rs_feed *feed, uint64_t now)
 	uint32_t room;
 	uint8_t *at;
 
+	err = rs_error_first(err, feed_describe(feed));
 	rs_error_free(rs_store_room(feed->out, &at, &room));
 	rs_survive_finished(feed);
 	rs_drain_end(feed->drain, at, room, now, &got);
@@ -288,8 +294,10 @@ static void port_feed_publish(struct port_feed *f, const struct rs_recorder_port
 {
 	rs_drain_init(&f->drain, &port->port, port->schema);
 	f->drain.refresh = port->refresh;
-	f->drain.refresh_ctx = port->refresh_ctx;
+	f->drain.refresh_ctx = port->ctx;
 	f->drain.clock = port->clock;
+	f->feed.describe = port->describe;
+	f->feed.describe_ctx = port->ctx;
 	f->feed.drain = &f->drain;
 	f->feed.poll = true;
 	rs_feed_publish(&f->feed);
