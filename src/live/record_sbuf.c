@@ -262,9 +262,14 @@ const struct rs_schema *rs_sbuf_recording_schema(const struct rs_sbuf_recording 
 
 struct rs_error *rs_sbuf_recording_gate(struct rs_sbuf_recording *r, bool open)
 {
-	if (!r->lender)
-		return NULL;
-	return open ? rs_lender_lend(r->lender) : rs_lender_reclaim(r->lender, PATIENCE_MS);
+	struct rs_error *err = NULL;
+
+	if (open)
+		return r->lender ? rs_lender_lend(r->lender) : NULL;
+	if (r->lender)
+		err = rs_lender_reclaim(r->lender, PATIENCE_MS);
+	/* rings that appeared since the last poll */
+	return rs_error_first(err, rs_sbuf_recording_poll(r));
 }
 
 /* ---- results -------------------------------------------------------------------------------- */

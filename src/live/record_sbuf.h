@@ -66,7 +66,7 @@ struct rs_error *rs_sbuf_recording_attach_to(struct rs_sbuf_recording *recording
 /* Returns the schema of all the rings: ACRN's events, and raw events as they appear. */
 const struct rs_schema *rs_sbuf_recording_schema(const struct rs_sbuf_recording *recording);
 
-/* Lends the rings, or reclaims them. Has no effect if there are none to lend. */
+/* Lends the rings, or reclaims them and adds the rings that appeared since the last poll. */
 struct rs_error *rs_sbuf_recording_gate(struct rs_sbuf_recording *recording, bool open);
 
 /* Adds the rings that appeared since the last call. */

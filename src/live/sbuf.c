@@ -125,10 +125,8 @@ struct rs_error *rs_sbuf_reading_gate(struct rs_sbuf_reading *reading, bool open
 	}
 	if (!reading->open || reading->shut)
 		return NULL;
-	err = rs_sbuf_recording_gate(reading->rings, false);
-	err = rs_error_first(err, rs_sbuf_recording_poll(reading->rings));
 	reading->shut = true;
-	return err;
+	return rs_sbuf_recording_gate(reading->rings, false);
 }
 
 /* ---- creation ------------------------------------------------------------------------------- */
