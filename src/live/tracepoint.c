@@ -26,10 +26,10 @@
 
 #define RING_DEFAULT (1u << 20)
 #define RING_MAX     (1u << 30)
-/* size of the ring of thread changes, each of which takes 64 bytes */
-#define NAMES_BYTES (1u << 18)
-#define PROC	    "/proc"
-#define IDS_MAX	    65536u /* common_type has 16 bits */
+#define NAMES_MIN    (1u << 18) /* bytes of the ring of thread changes, each of which takes 64 */
+#define NAMES_SHARE  4u		/* or this part of the samples' ring */
+#define PROC	     "/proc"
+#define IDS_MAX	     65536u /* common_type has 16 bits */
 
 /* The time after its stamp within which a sample appears in the ring, since interrupts may delay
  * its completion. The drain corrects the stamp of a later sample, and reports that. */
@@ -565,6 +565,7 @@ static void ring_unmap(struct ring *ring)
 static struct rs_error *names_open(struct rs_tracepoints *s, int cpu)
 {
 	struct names *names = &s->names[s->n_names];
+	uint32_t bytes = s->ring_bytes / NAMES_SHARE;
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
@@ -586,7 +587,7 @@ static struct rs_error *names_open(struct rs_tracepoints *s, int cpu)
 	if (names->fd < 0)
 		return perf_error(s, s->events[0].event.format);
 	s->n_names++;
-	return ring_map(&names->ring, cpu, pages_of(NAMES_BYTES), names->fd);
+	return ring_map(&names->ring, cpu, bytes < NAMES_MIN ? NAMES_MIN : bytes, names->fd);
 }
 
 /* Opens these rings on all CPUs, and then reads the existing names. */

@@ -150,7 +150,7 @@ static bool tracepoint_report(const struct rs_script_live *live)
 	if (lost)
 		rs_script_remark(&live->remarks,
 				 "%" PRIu64 " forks, renames and exits of threads were lost: "
-				 "execname is \"\" for some threads",
+				 "execname is \"\" for some threads (larger: --buffer)",
 				 lost);
 	return false;
 }
