@@ -24,9 +24,9 @@
 
 #define OUT __attribute__((noinline, noclone))
 
-enum { CALLS = 211, DEPTH = 13, TIMES = 17, ESCAPES = 101, RETURNS = 97 };
+enum { CALLS = 53, DEPTH = 13, TIMES = 17, ESCAPES = 31, RETURNS = 29 };
 enum { AGAIN_US = 20000 };
-enum { SHARED = 307, THREADS = 3, SYSCALLS = 503, FAILED_SYSCALLS = 41 };
+enum { SHARED = 79, THREADS = 3, SYSCALLS = 127, FAILED_SYSCALLS = 41 };
 
 static volatile long sink;
 static jmp_buf out;
