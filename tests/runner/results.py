@@ -125,7 +125,8 @@ class Report:
         return 1 if self.count("FAIL") or not self.count("pass") else 0
 
     def write_junit(self, path):
-        """Writes the results as JUnit XML: a testsuite for each suite, with its seconds."""
+        """Writes the results as JUnit XML: a testsuite for each suite, with its seconds, and its CPU
+        seconds as a property."""
         root = xml.Element("testsuites")
         for name, ended, tests in self.suites:
             seconds = f"{ended.seconds if ended else 0:.3f}"
@@ -133,6 +134,9 @@ class Report:
                                    failures=str(sum(test.result == "FAIL" for test in tests)),
                                    errors="0",
                                    skipped=str(sum(test.result == "skip" for test in tests)))
+            if ended:
+                xml.SubElement(xml.SubElement(suite, "properties"), "property", name="cpu_seconds",
+                               value=f"{ended.cpu_s:.3f}")
             for test in tests:
                 case = xml.SubElement(suite, "testcase", classname=name,
                                       name=NOT_XML.sub("?", test.title or name))
