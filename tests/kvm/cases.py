@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bed"))
 import bed  # noqa: E402
@@ -63,6 +64,27 @@ def check_all(cases, out, isa, where):
             faults.append(f"{type(error).__name__}: {error}")
         bed.tap.check(f"{where}: {each.__doc__.splitlines()[0]}",
                       [*faults, *case.all_output()] if faults else [])
+
+
+def test(boot, modules, foot, isa, where, chosen, inside=lambda directory: {}):
+    """A complete test: boots a machine with these cases and programs (a function that may write to a
+    folder returns them), and checks the results."""
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            out = boot(files(modules, chosen, foot, inside(directory)), directory)
+        except bed.Missing as missing:
+            print(f"1..0 # SKIP {missing}")
+            return
+        check_all(chosen, out, isa, where)
+    bed.tap.end()
+
+
+def test_amd(*chosen, **more):
+    test(bed.boot_amd, bed.AMD_MODULES, bed.FOOT, "svm", "SVM in QEMU", chosen, **more)
+
+
+def test_intel(*chosen, **more):
+    test(bed.boot_intel, bed.INTEL_MODULES, bed.SERIAL_FOOT, "vmx", "VMX in Bochs", chosen, **more)
 
 
 def differ(what, got, expected):

@@ -7,7 +7,6 @@ import math
 import os
 import re
 import subprocess
-import tempfile
 
 import cases
 import oracle
@@ -332,26 +331,13 @@ def spun_programs(directory):
 
 
 def programs(directory):
-    """QEMU with its firmware, and the guest's kernel."""
+    """perf, QEMU with its firmware, and its guests."""
     kernel = bed.fetch(bed.kernel_package())
     initramfs = os.path.join(directory, "guest")
     bed.initramfs({**bed.busybox(), "init": GUEST_INIT}, initramfs)
     data = {os.path.join(folder, name).lstrip("/"): bed.one(name, folder)
             for folder, names in FIRMWARE.items() for name in names}
-    return {**data, "guest/initramfs": initramfs,
+    return {**data, **spun_programs(directory), "guest/initramfs": initramfs,
             "guest/vmlinuz": bed.one("boot/vmlinuz-*", kernel),
+            "bin/perf": bed.need("perf", "linux-perf"),
             "usr/bin/qemu-system-x86_64": bed.need("qemu-system-x86_64", "qemu-system-x86")}
-
-
-def test(modules, foot, boot, isa, where, *chosen):
-    """A complete test: the machine that boots with these files, and the check of its results."""
-    with tempfile.TemporaryDirectory() as directory:
-        try:
-            inside = {**programs(directory), **spun_programs(directory),
-                      "bin/perf": bed.need("perf", "linux-perf")}
-            out = boot(cases.files(modules, chosen, foot, inside), directory)
-        except bed.Missing as missing:
-            print(f"1..0 # SKIP {missing}")
-            return
-        cases.check_all(chosen, out, isa, where)
-    bed.tap.end()

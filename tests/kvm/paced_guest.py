@@ -70,7 +70,6 @@ def paces(case):
 def measure(directory):
     """Boots the machine, and returns what paces() returns. Raises bed.Missing if it lacks a
     program."""
-    inside = nested_linux.programs(directory) | nested_linux.spun_programs(directory)
-    out = bed.boot_amd(cases.files(bed.AMD_MODULES, (paces,), bed.FOOT, inside), directory,
-                       limit_s=LIMIT_S, icount=True, append=APPEND)
+    files = cases.files(bed.AMD_MODULES, (paces,), bed.FOOT, nested_linux.programs(directory))
+    out = bed.boot_amd(files, directory, limit_s=LIMIT_S, icount=True, append=APPEND)
     return paces(cases.Case(os.path.join(out, "paces"), "svm"))
