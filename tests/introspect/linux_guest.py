@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "bed"), os.path.join(HERE, "..", "house")]
@@ -86,8 +87,25 @@ class Monitor:
                 return output["return"]
 
 
-def console_until_ready(process, path):
-    """Waits for READY on the console, which QEMU writes to a file."""
+def human(monitor, command):
+    return monitor.command("human-monitor-command", **{"command-line": command})
+
+
+def places(port):
+    """Returns where the processors are, and a second later, with their timers and interrupts."""
+    try:
+        monitor, output = Monitor(port), ""
+        for _ in range(2):
+            time.sleep(1)
+            output += human(monitor, "info registers -a")
+        output += "".join(human(monitor, f"info lapic {cpu}") for cpu in range(output.count("CPU#") // 2))
+    except (OSError, ValueError) as error:  # QEMU has ended
+        return str(error)
+    return "\n".join(line for line in output.splitlines() if bed.PROCESSOR.match(line))
+
+
+def console_until_ready(process, path, port):
+    """Waits for READY on the console, which QEMU writes to a file; `port` is its monitor."""
     for _ in attempts(LIMIT_S, 0.2):
         with open(path, encoding="utf-8", errors="replace") as file:
             output = file.read().replace("\r", "")
@@ -95,14 +113,14 @@ def console_until_ready(process, path):
             return output
         if process.poll() is not None or "Kernel panic" in output:
             break
+    where = places(port)
     process.kill()
-    raise bed.Hung(f"the guest did not print READY: {output[-3000:]}")
+    raise bed.Hung(f"the guest did not print READY: {output[-3000:]}; its processors: {where}")
 
 
 def processors(monitor):
     """The text of each processor's registers."""
-    return monitor.command("human-monitor-command",
-                           **{"command-line": "info registers -a"}).split("CPU#")[1:]
+    return human(monitor, "info registers -a").split("CPU#")[1:]
 
 
 def is_between(cpu):
@@ -189,13 +207,12 @@ def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_M
              "-initrd", initramfs(directory, loaded), "-append", APPEND + append],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         try:
-            output = console_until_ready(process, log)
+            output = console_until_ready(process, log, port)
             monitor = Monitor(port)
             stop_in_gamma(monitor)
             monitor.command("dump-guest-memory", paging=False, protocol="file:" + core)
             if symbol:
-                monitor.command("human-monitor-command", **{
-                    "command-line": f"gdbserver unix:{port}.gdb,server=on,wait=off"})
+                human(monitor, f"gdbserver unix:{port}.gdb,server=on,wait=off")
                 stub, entry = gdb_stub.Stub(port + ".gdb"), symbol(core, ENTRY)
                 for end, steps in (("entry", 0), ("called", ENTRY_STEPS)):
                     stop_at_entry(monitor, stub, entry, steps)
