@@ -18,6 +18,7 @@ import gdb_stub  # noqa: E402
 from limits import attempts  # noqa: E402
 
 LIMIT_S = 400  # ends a test that hangs; see limits.py
+ANSWER_S = 60  # a monitor that takes longer hangs
 MEMORY_MIB = 256
 GAMMA_MARK = "R15=67616d6d61676d61"  # of linux_init.c
 ENTRY = "asm_sysvec_apic_timer_interrupt"
@@ -69,8 +70,9 @@ class Said:
 
 
 class Monitor:
-    def __init__(self, path):
+    def __init__(self, path, limit_s=None):
         self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(limit_s)  # of each answer
         self.socket.connect(path)
         self.file = self.socket.makefile("rw")
         self.file.readline()
@@ -92,15 +94,16 @@ def human(monitor, command):
 
 
 def places(port):
-    """Returns where the processors are, and a second later, with their timers and interrupts."""
+    """Returns where the processors are, and a second later, with their timers and interrupts; or why
+    QEMU, which may have ended or hang itself, does not say it."""
     try:
-        monitor, output = Monitor(port), ""
+        monitor, output = Monitor(port, ANSWER_S), ""
         for _ in range(2):
             time.sleep(1)
             output += human(monitor, "info registers -a")
         output += "".join(human(monitor, f"info lapic {cpu}") for cpu in range(output.count("CPU#") // 2))
-    except (OSError, ValueError) as error:  # QEMU has ended
-        return str(error)
+    except (OSError, ValueError, RuntimeError) as error:
+        return f"unknown: {type(error).__name__}: {error}"
     return "\n".join(line for line in output.splitlines() if bed.PROCESSOR.match(line))
 
 
