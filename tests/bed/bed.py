@@ -65,6 +65,14 @@ QUIET = "quiet cryptomgr.notests"
 # readelf: a program's interpreter and the libraries that it needs
 NEEDED = re.compile(r"(?:interpreter: |\(NEEDED\).*\[)([^\]]+)\]")
 
+# QEMU's emulation of a machine in which Linux runs on two or more processors, or Xen: in one thread, not
+# in one for each processor. QEMU before 8.1 may otherwise keep the translation of code that another
+# processor changes at that moment, for ever ("accel/tcg: Always lock pages before translation"). Linux
+# changes its own code while it runs (static keys, static calls, trace points): a processor may then
+# execute an INT3 again and again that is no longer in memory, with interrupts off, and the others wait
+# for it. With one thread nothing is changed during a translation.
+TCG_SMP = "tcg,thread=single"
+
 # KVM for AMD, as QEMU emulates it. tsc=reliable, because the inner kernel would adjust the guests'
 # TSC without an invariant TSC.
 AMD = ["qemu-system-x86_64", "-M", "q35", "-cpu", "EPYC,+svm", "-m", "1G", "-display", "none",
@@ -586,7 +594,7 @@ def boot_amd(files, directory, cpus=1, limit_s=LIMIT_S, disks=(), icount=False, 
 """
     qemu = need(AMD[0], "qemu-system-x86")
     kernel = fetch(kernel_package())
-    return boot_qemu([qemu, *AMD[1:], "-accel", "tcg" if cpus == 1 else "tcg,thread=multi",
+    return boot_qemu([qemu, *AMD[1:], "-accel", "tcg" if cpus == 1 else TCG_SMP,
                       *(ICOUNT if icount else ()), "-smp", str(cpus), "-append",
                       APPEND + (ICOUNT_TSC_KHZ if icount else tsc_khz()) + append], kernel,
                      {**busybox(), **modules(kernel, AMD_MODULES), **files}, directory, limit_s,

@@ -13,7 +13,7 @@ import shutil
 
 import bed
 
-QEMU = ["qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi", "-cpu",
+QEMU = ["qemu-system-x86_64", "-M", "q35", "-accel", bed.TCG_SMP, "-cpu",
         "EPYC,-smap,-smep,-monitor,-xsave,-rdtscp", "-m", "2G", "-nodefaults", "-display", "none",
         "-net", "none", "-no-reboot", "-serial", "stdio"]
 XEN_APPEND = "console=com1 com1=115200,8n1 loglvl=all dom0_mem=1024M,max:1024M"

@@ -204,10 +204,10 @@ def boot(package, directory, name, cpus=1, append="", cpu="max", memory=MEMORY_M
     port = os.path.join(directory, f"{name}.qmp")
     open(log, "w", encoding="ascii").close()
     with subprocess.Popen(
-            [qemu, "-accel", "tcg" if cpus == 1 else "tcg,thread=multi", "-M", "q35", "-cpu", cpu,
-             "-smp", str(cpus), "-m", str(memory), "-nodefaults", "-display", "none", "-no-reboot",
-             "-serial", f"file:{log}", "-qmp", f"unix:{port},server=on,wait=off", "-kernel", kernel,
-             "-initrd", initramfs(directory, loaded), "-append", APPEND + append],
+            [qemu, "-accel", bed.TCG_SMP, "-M", "q35", "-cpu", cpu, "-smp", str(cpus), "-m",
+             str(memory), "-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{log}",
+             "-qmp", f"unix:{port},server=on,wait=off", "-kernel", kernel, "-initrd",
+             initramfs(directory, loaded), "-append", APPEND + append],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         try:
             output = console_until_ready(process, log, port)

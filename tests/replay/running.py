@@ -103,5 +103,5 @@ class Machine:
 
 def of_linux(folder, name, kernel, initrd, append, *arguments):
     """Returns a machine that boots Linux. Its serial port is the console."""
-    return Machine(folder, name, "-accel", "tcg", "-kernel", kernel, "-initrd", initrd, "-append",
+    return Machine(folder, name, "-accel", bed.TCG_SMP, "-kernel", kernel, "-initrd", initrd, "-append",
                    f"console=ttyS0 {bed.QUIET} panic=-1 no_timer_check {append}", *arguments)
