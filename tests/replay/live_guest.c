@@ -46,7 +46,8 @@ int main(void)
 	if (rounds)
 		sleep(3); /* until the machine's rate without probes has been measured */
 	for (uint64_t round = 0; round < n; round++) {
-		printf("round %llu\n", (unsigned long long)round);
+		printf("round %llu at %llu ns\n", (unsigned long long)round,
+		       (unsigned long long)now_ns());
 		for (uint64_t i = 0; i < CALLS; i++)
 			sum += called(i);
 		for (uint64_t i = 0; i < WRITES; i++)
