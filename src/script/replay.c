@@ -495,10 +495,11 @@ struct rs_error *rs_script_replay_run(struct rs_script_replay *replay, struct rs
 		rs_script_set_end(script, (int64_t)end);
 	if (!err) {
 		query_make(replay, script, rs_script_asserts_count(asserts), &query);
+		/* A live source itself ends at a stop, with its last event: the distortion. */
 		err = rs_run(
 			replay->source, &query,
 			rs_script_asserts_sink(asserts, kept.tee ? rs_tee_sink(kept.tee) : sink),
-			replay->stop);
+			replay->live ? NULL : replay->stop);
 		err = rs_error_first(err, sink->ops->end(sink));
 		replay->failed = rs_script_asserts_report(asserts);
 		if (!err && report_absent(replay) && !replay->live)
