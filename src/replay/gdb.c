@@ -31,7 +31,7 @@ struct rs_gdb {
 	uint8_t read[4096];
 	char packet[PACKET_MAX + 1]; /* the last packet, without $ and checksum, NUL-terminated */
 	size_t len;
-	uint32_t n_watches; /* watchpoints that are set */
+	uint32_t n_breaks, n_watches; /* points that are set */
 };
 
 /* ---- bytes ---------------------------------------------------------------------------------- */
@@ -443,9 +443,14 @@ struct rs_error *rs_gdb_point(struct rs_gdb *gdb, enum rs_gdb_point kind, uint64
 	snprintf(text, sizeof(text), "%c%d,%" PRIx64 ",%x", set ? 'Z' : 'z', (int)kind, address,
 		 bytes);
 	err = ask_ok(gdb, text);
-	if (!err && kind != RS_GDB_EXEC)
-		gdb->n_watches += set ? 1 : -1;
+	if (!err)
+		*(kind == RS_GDB_EXEC ? &gdb->n_breaks : &gdb->n_watches) += set ? 1 : -1;
 	return err;
+}
+
+bool rs_gdb_has_breaks(const struct rs_gdb *gdb)
+{
+	return gdb->n_breaks;
 }
 
 bool rs_gdb_has_watches(const struct rs_gdb *gdb)

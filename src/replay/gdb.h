@@ -70,7 +70,8 @@ struct rs_error *rs_gdb_read(struct rs_gdb *gdb, uint64_t gva, void *buf, size_t
 
 struct rs_error *rs_gdb_point(struct rs_gdb *gdb, enum rs_gdb_point kind, uint64_t address,
 			      uint32_t bytes, bool set);
-/* Returns whether watchpoints are set. */
+/* Returns whether breakpoints, or watchpoints, are set. */
+bool rs_gdb_has_breaks(const struct rs_gdb *gdb);
 bool rs_gdb_has_watches(const struct rs_gdb *gdb);
 
 /* Sends a packet to which a stopped machine answers with one packet: rs_gdb_text(). */

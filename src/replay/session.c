@@ -624,6 +624,11 @@ static struct rs_error *load(struct rs_session *s, uint64_t icount)
 	return err;
 }
 
+static struct rs_error *check_stop(const volatile bool *stop)
+{
+	return stop && *stop ? rs_error_create(RS_FAILED, "stopped") : NULL;
+}
+
 struct rs_error *rs_session_seek(struct rs_session *s, uint64_t icount, const volatile bool *stop)
 {
 	struct rs_session_run run = { .icount = icount, .stop = stop };
@@ -644,8 +649,8 @@ struct rs_error *rs_session_seek(struct rs_session *s, uint64_t icount, const vo
 	}
 	while (!err && now < icount && !run.at_target) {
 		err = rs_session_run(s, &run);
-		if (!err && stop && *stop)
-			err = rs_error_create(RS_FAILED, "stopped");
+		if (!err)
+			err = check_stop(stop);
 		if (!err && run.stopped.why == RS_GDB_ENDED)
 			err = rs_error_create(
 				RS_FAILED, "the replay ends before instruction %" PRIu64, icount);
@@ -653,33 +658,97 @@ struct rs_error *rs_session_seek(struct rs_session *s, uint64_t icount, const vo
 	return err ? err : rs_session_settle(s);
 }
 
-/* Goes back. QEMU replays ahead from each earlier snapshot, and finally to the last hit. */
+/* ---- going back ----------------------------------------------------------------------------- */
+
+/* Moves the machine back, to a hit or by one instruction; does not stop on the way. */
+static struct rs_error *move_back(struct rs_session *s, struct rs_error *(*how)(struct rs_gdb *gdb),
+				  struct rs_session_run *run)
+{
+	struct rs_error *err = break_at(s, UINT64_MAX, false);
+
+	s->is_queried = false;
+	if (!err)
+		err = how(s->qemu.gdb);
+	if (!err)
+		err = wait_stop(s, run);
+	s->breaks_at = UINT64_MAX - 1; /* unknown */
+	if (!err && run->stopped.why == RS_GDB_ENDED)
+		err = rs_error_first(end_handle(s),
+				     rs_error_create(RS_FAILED, "QEMU ended on the way back"));
+	return err ? err : check_stop(run->stop);
+}
+
+/* The machine is at `end`. Goes to the instruction before it if that has a breakpoint. Otherwise
+ * the machine returns to `end`. */
+static struct rs_error *back_by_one(struct rs_session *s, uint64_t end, struct rs_session_run *run,
+				    bool *found)
+{
+	struct rs_error *err = move_back(s, rs_gdb_back_step, run);
+
+	run->icount = end;
+	if (!err)
+		err = rs_session_run(s, run);
+	if (!err)
+		err = check_stop(run->stop);
+	*found = !err && !s->ended && !run->at_target;
+	if (!err)
+		err = rs_session_settle(s);
+	disarm(s);
+	return err ? err : break_at(s, UINT64_MAX, false);
+}
+
+/* QEMU went back from `begin` to `hit`. Does the same as back_by_one() at each snapshot in between.
+ * If there is no breakpoint, the machine returns to `hit`. */
+static struct rs_error *back_by_snapshots(struct rs_session *s, uint64_t begin, uint64_t hit,
+					  struct rs_session_run *run, bool *found)
+{
+	uint64_t end = rs_snapshots_before(&s->snapshots, begin - 1), last = 0;
+	struct rs_error *err = NULL;
+	bool has = false;
+
+	while (!err && !has && end != UINT64_MAX && end > hit + 1) {
+		err = load(s, end);
+		if (!err)
+			err = back_by_one(s, end, run, &has);
+		last = end;
+		end = rs_snapshots_before(&s->snapshots, end - 1);
+	}
+	*found = *found || has;
+	if (err || has || !last)
+		return err;
+	err = load(s, last);
+	return err ? err : move_back(s, rs_gdb_back, run);
+}
+
+/*
+ * To go back, QEMU runs the machine from the last snapshot to the present instruction, then from
+ * each earlier snapshot to the one after it, until there was a hit. It stops the machine before the
+ * last instruction of each of these parts, and misses a breakpoint there.
+ */
 struct rs_error *rs_session_back(struct rs_session *s, const volatile bool *stop, bool *found,
 				 struct rs_gdb_stopped *stopped)
 {
+	const bool breaks = rs_gdb_has_breaks(s->qemu.gdb);
 	struct rs_session_run run = { .stop = stop };
-	uint64_t now = 0;
+	uint64_t begin = 0, hit = 0;
 	struct rs_error *err = rs_session_settle(s);
 
 	*found = false;
 	disarm(s);
-	if (!err)
-		err = break_at(s, UINT64_MAX, false);
 	if (s->ended || s->snapshots.fd <= 0)
 		err = rs_error_first(err, rs_error_create(RS_USAGE, "no snapshots for going back"));
-	s->is_queried = false;
 	if (!err)
-		err = rs_gdb_back(s->qemu.gdb);
-	if (!err)
-		err = wait_stop(s, &run);
-	s->breaks_at = UINT64_MAX - 1; /* unknown */
-	if (!err && run.stopped.why == RS_GDB_ENDED)
-		return end_handle(s);
-	if (!err && stop && *stop)
-		err = rs_error_create(RS_FAILED, "stopped");
-	if (!err)
-		err = rs_session_icount(s, &now);
-	*found = !err && now; /* without a hit, the machine is at the start */
+		err = rs_session_icount(s, &begin);
+	if (!err && breaks && begin)
+		err = back_by_one(s, begin, &run, found);
+	if (!err && !*found) {
+		err = move_back(s, rs_gdb_back, &run);
+		if (!err)
+			err = rs_session_icount(s, &hit);
+		*found = !err && hit; /* without a hit, the machine is at the start */
+		if (!err && breaks)
+			err = back_by_snapshots(s, begin, hit, &run, found);
+	}
 	*stopped = run.stopped;
 	return err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * seek REC FIRST SECOND: a replay goes to two instructions, back and forth, and must have the same
- * state each time; then from the second one back to the last hit of a breakpoint. Prints that
- * position in one line. Exits with 0, without further output, on success.
+ * state each time; then from each of several places back to the last hit of a breakpoint. Prints
+ * the last one's position in one line. Exits with 0, without further output, on success.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,39 +74,54 @@ static void back_and_forth(struct rs_session *s, const uint64_t at[2])
 	must_be(s, at[1], was[1]);
 }
 
-/* A breakpoint at the address of the first instruction; backwards from the second one. The last hit
- * may precede the first instruction: if an interrupt arrives there, another one is executed. */
-static void reverse(struct rs_session *s, const uint64_t at[2])
+static void snapshot_at(struct rs_session *s, uint64_t icount)
 {
-	struct rs_session_run run = { .icount = at[1] };
+	doing = "a snapshot for going back";
+	require_ok(rs_session_seek(s, icount, NULL));
+	require_ok(rs_session_snapshot(s));
+}
+
+/*
+ * From `from`, back to a breakpoint at the address of the instruction `first`. The last hit may
+ * precede that instruction: if an interrupt arrives there, another one is executed. Returns the
+ * hit.
+ */
+static uint64_t reverse(struct rs_session *s, uint64_t first, uint64_t from)
+{
+	struct rs_session_run run = { .icount = from };
 	struct rs_gdb_stopped stopped = { 0 };
-	struct rs_x86_regs first, now;
-	uint64_t hit = 0, now_at = 1;
-	bool found = false, done = false;
+	struct rs_x86_regs regs, now;
+	uint64_t hit = 0;
+	bool found = false;
 
 	doing = "back to a breakpoint";
-	require_ok(rs_session_seek(s, at[0], NULL));
-	require_ok(rs_gdb_registers(rs_session_gdb(s), &first));
-	require_ok(rs_session_seek(s, at[1], NULL));
-	require_ok(rs_gdb_point(rs_session_gdb(s), RS_GDB_EXEC, first.rip, 1, true));
+	require_ok(rs_session_seek(s, first, NULL));
+	require_ok(rs_gdb_registers(rs_session_gdb(s), &regs));
+	require_ok(rs_session_seek(s, from, NULL));
+	require_ok(rs_gdb_point(rs_session_gdb(s), RS_GDB_EXEC, regs.rip, 1, true));
 	require_ok(rs_session_back(s, NULL, &found, &stopped));
 	require_ok(rs_gdb_registers(rs_session_gdb(s), &now));
 	require_ok(rs_session_icount(s, &hit));
-	must(found && now.rip == first.rip && hit < at[1], "the hit");
+	must(found && now.rip == regs.rip && hit < from, "the hit");
 
 	doing = "that the hit was the last";
-	require_ok(rs_gdb_step(rs_session_gdb(s)));
-	while (!done)
-		require_ok(rs_gdb_wait(rs_session_gdb(s), 1000, &done, &stopped));
-	require_ok(rs_session_run(s, &run));
+	require_ok(rs_session_step(s, &run));
+	require_ok(run.at_target ? NULL : rs_session_run(s, &run));
 	must(run.at_target, "the next stop");
+	require_ok(rs_gdb_point(rs_session_gdb(s), RS_GDB_EXEC, regs.rip, 1, false));
+	return hit;
+}
+
+static void reverse_without_a_hit(struct rs_session *s)
+{
+	struct rs_gdb_stopped stopped = { 0 };
+	uint64_t now = 1;
+	bool found = false;
 
 	doing = "back, without a hit";
-	require_ok(rs_gdb_point(rs_session_gdb(s), RS_GDB_EXEC, first.rip, 1, false));
 	require_ok(rs_session_back(s, NULL, &found, &stopped));
-	require_ok(rs_session_icount(s, &now_at));
-	must(!found && !now_at, "the position");
-	printf("0x%" PRIx64 " was last hit at instruction %" PRIu64 "\n", first.rip, hit);
+	require_ok(rs_session_icount(s, &now));
+	must(!found && !now, "the position");
 }
 
 int main(int argc, char **argv)
@@ -114,7 +129,7 @@ int main(int argc, char **argv)
 	struct rs_session_options options = { .snapshots = true };
 	struct rs_recording recording = { 0 };
 	struct rs_session *session = NULL;
-	uint64_t at[2];
+	uint64_t at[2], hit;
 
 	if (argc != 4)
 		return 2;
@@ -125,7 +140,14 @@ int main(int argc, char **argv)
 	require_ok(rs_recording_check(&recording));
 	require_ok(rs_session_open(&recording, &options, &session));
 	back_and_forth(session, at);
-	reverse(session, at);
+	snapshot_at(session, at[0] - 1000); /* so that not much is run again */
+	reverse(session, at[0], at[0] + 1);
+	snapshot_at(session, at[0] + 1);
+	reverse(session, at[0], at[0] + 2);
+	reverse(session, at[0] - 2, at[0] + 2);
+	hit = reverse(session, at[0], at[1]);
+	reverse_without_a_hit(session);
+	printf("instruction %" PRIu64 " was the last hit\n", hit);
 	rs_session_close(session);
 	rs_recording_deinit(&recording);
 	return 0;
