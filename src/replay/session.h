@@ -91,7 +91,8 @@ struct rs_error *rs_session_seek(struct rs_session *session, uint64_t icount,
 				 const volatile bool *stop);
 
 /* Goes back to the last hit of a point before the present instruction. Sets *found to false if
- * there is none; the machine is then at the start. Needs options.snapshots. */
+ * there is none; the machine is then at the start. Needs options.snapshots. With breakpoints, the
+ * segments without a hit are replayed twice. */
 struct rs_error *rs_session_back(struct rs_session *session, const volatile bool *stop, bool *found,
 				 struct rs_gdb_stopped *stopped);
 
