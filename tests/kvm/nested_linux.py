@@ -331,7 +331,7 @@ def spun_programs(directory):
 
 
 def programs(directory):
-    """perf, QEMU with its firmware, and its guests."""
+    """QEMU with its firmware, and its guests."""
     kernel = bed.fetch(bed.kernel_package())
     initramfs = os.path.join(directory, "guest")
     bed.initramfs({**bed.busybox(), "init": GUEST_INIT}, initramfs)
@@ -339,5 +339,9 @@ def programs(directory):
             for folder, names in FIRMWARE.items() for name in names}
     return {**data, **spun_programs(directory), "guest/initramfs": initramfs,
             "guest/vmlinuz": bed.one("boot/vmlinuz-*", kernel),
-            "bin/perf": bed.need("perf", "linux-perf"),
             "usr/bin/qemu-system-x86_64": bed.need("qemu-system-x86_64", "qemu-system-x86")}
+
+
+def programs_and_perf(directory):
+    """The same, and perf, with which linux() compares."""
+    return {**programs(directory), "bin/perf": bed.need("perf", "linux-perf")}
